@@ -5,14 +5,17 @@ Several `runpump` may do it at once: each day is deleted once.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
 from typing import Final
 
 from django.db import close_old_connections
 
 from .circuit_breaker import CircuitBreaker
+
+logger = logging.getLogger(__name__)
 
 INTERVAL_S: Final = 600.0
 
@@ -24,6 +27,7 @@ class LakeUpkeep:
         self._clock = clock
         self._stopping = threading.Event()
         self._breaker = CircuitBreaker(subject="upkeep of the lake")
+        self._kept: Sequence[date] = ()
 
     def tick(self) -> None:
         """A database or lake that is away is logged once."""
@@ -32,7 +36,7 @@ class LakeUpkeep:
         if self._stopping.is_set():
             return
         try:
-            prune_lake(today=self._clock().date(), should_stop=self._stopping.is_set)
+            self._tell_kept(prune_lake(today=self._clock().date(), should_stop=self._stopping.is_set).kept)
             self._breaker.record_success()
         except Exception as error:  # the roles go on; it is tried again
             self._breaker.record_failure(error)
@@ -41,3 +45,10 @@ class LakeUpkeep:
 
     def stop(self) -> None:
         self._stopping.set()
+
+    def _tell_kept(self, kept: Sequence[date]) -> None:
+        """Once, until others are kept."""
+        if kept and kept != self._kept:
+            fields = {"action": "lake.keep", "days": len(kept), "first": str(kept[0]), "last": str(kept[-1])}
+            logger.warning("days stay in the lake, for reports still need their events", extra=fields)
+        self._kept = kept

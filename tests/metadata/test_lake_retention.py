@@ -25,6 +25,7 @@ from queues.services.reporting.making.due_days import BACK_DAYS, due_days
 from queues.services.reporting.making.lake_retention import (
     DAYS_AT_ONCE,
     LakeRules,
+    PrunedLake,
     needed_days,
     plan_deletions,
     prune_lake,
@@ -54,7 +55,7 @@ def lake_of(sizes: dict[int, int], *, beside: int = 0) -> LakeSize:
         (LakeRules(), [], []),
         (LakeRules(keep_days=5), [9, 8], [7, 6]),
         (LakeRules(keep_days=1), [9, 8, 4], [7, 6]),
-        (LakeRules(max_bytes=500), [9], []),
+        (LakeRules(max_bytes=501), [9], []),
         (LakeRules(max_bytes=401), [9, 8], []),
         (LakeRules(max_bytes=399), [9, 8, 4], [7, 6]),
         (LakeRules(max_bytes=1), [9, 8, 4], [7, 6]),
@@ -112,7 +113,7 @@ def cells(place: Place) -> list[int]:
 
 
 def test_by_default_everything_is_kept_and_the_size_is_noted(place: Place) -> None:
-    assert prune_lake(today=TODAY) == []
+    assert prune_lake(today=TODAY) == PrunedLake(deleted=[], kept=())
 
     size = measure_lake(str(place.root / "lake"))
     row = LakeMeasurement.objects.get()
@@ -121,7 +122,7 @@ def test_by_default_everything_is_kept_and_the_size_is_noted(place: Place) -> No
 
 def test_old_days_go_with_their_cells_and_reports_stay(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     with override_settings(TASKQ_LAKE_KEEP_DAYS=5), caplog.at_level(logging.INFO):
-        deleted = prune_lake(today=TODAY)
+        deleted = prune_lake(today=TODAY).deleted
 
     assert [one.day for one in deleted] == [back(9), back(8), back(7), back(6)]
     assert lake_days(place) == cells(place) == [0, 1, 2, 3, 4, 5]
@@ -148,10 +149,13 @@ def test_a_lake_that_is_too_large_loses_its_oldest_days(place: Place) -> None:
     assert lake_days(place) == [0, 1, 2, 3, 4]
 
 
-def test_what_reports_need_stays_and_the_log_says_so(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_what_reports_need_stays_and_the_log_says_so_once(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     ReportDay.objects.filter(pk=back(7)).update(state=ReportState.FAILED)
+    upkeep = LakeUpkeep(clock=lambda: datetime.combine(TODAY, time(9), UTC))
     with override_settings(TASKQ_LAKE_KEEP_DAYS=5), caplog.at_level(logging.WARNING):
-        prune_lake(today=TODAY)
+        for _ in range(3):
+            upkeep.tick()
 
     assert lake_days(place) == [0, 1, 2, 3, 4, 5, 7, 8]
     (record,) = caplog.records
@@ -165,8 +169,8 @@ def test_one_turn_deletes_a_bounded_number_of_days_and_stops_when_it_is_told_to(
         write_events(tmp_path / "lake", [event("published", at(back(days), 9), job="01J")])
     urls = {"TASKQ_LAKE_URL": str(tmp_path / "lake"), "TASKQ_REPORTS_URL": str(tmp_path / "reports")}
     with override_settings(**urls, TASKQ_LAKE_KEEP_DAYS=50):
-        assert prune_lake(today=TODAY, should_stop=lambda: True) == []
-        assert [len(prune_lake(today=TODAY)) for _ in range(3)] == [DAYS_AT_ONCE, 3, 0]
+        assert prune_lake(today=TODAY, should_stop=lambda: True).deleted == []
+        assert [len(prune_lake(today=TODAY).deleted) for _ in range(3)] == [DAYS_AT_ONCE, 3, 0]
 
 
 def gone(place: Place, *days: int) -> None:
@@ -258,6 +262,7 @@ def test_what_cannot_be_meant_is_refused(arguments: tuple[str, ...], words: str)
         lake(*arguments)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_pump_does_it_and_logs_once_what_hinders_it(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     upkeep = LakeUpkeep(clock=lambda: datetime.combine(TODAY, time(9), UTC))
     with override_settings(TASKQ_LAKE_KEEP_DAYS=5):

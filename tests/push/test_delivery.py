@@ -21,7 +21,7 @@ from queues.models import Namespace, PushEndpoint, QueuePolicy
 from queues.push.pusher import Pusher
 from queues.push.verdicts import RETRY_AFTER_MAX_S, fallback_delay_ms, judge, read_retry_after
 from queues.services.push.endpoints import rotate_secret
-from tests.engine.loop import until_it_is_so
+from tests.engine.loop import until as until_true
 from tests.support.loops import run_async
 
 from .conftest import SECRET, World, ask, is_in, pushing, until
@@ -684,7 +684,7 @@ def test_an_unexpected_error_of_a_write_is_logged_once_and_the_next_write_goes_o
     async def test() -> None:
         monkeypatch.setattr(pusher, "_write_all", write_all)
         chore = asyncio.create_task(pusher._repeat(pusher.write_down, 0.0))
-        await until_it_is_so(lambda: not failures, or_fail="no second write")
+        await until_true(lambda: not failures, or_fail="no second write")
         chore.cancel()
 
     with caplog.at_level(logging.ERROR):

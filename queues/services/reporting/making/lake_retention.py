@@ -141,7 +141,15 @@ def delete_days(plan: DeletionPlan, *, should_stop: Callable[[], bool] = lambda:
     return deleted
 
 
-def prune_lake(*, today: date, should_stop: Callable[[], bool] = lambda: False) -> list[Deletion]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrunedLake:
+    """`deleted`: by this call; `kept`: days that would have gone but for reports that still need them."""
+
+    deleted: Sequence[Deletion]
+    kept: Sequence[date]
+
+
+def prune_lake(*, today: date, should_stop: Callable[[], bool] = lambda: False) -> PrunedLake:
     """Delete what TASKQ_LAKE_KEEP_DAYS and TASKQ_LAKE_MAX_BYTES say, and what is left of deleted days; note the size.
 
     Raises LakeError, database errors.
@@ -150,22 +158,10 @@ def prune_lake(*, today: date, should_stop: Callable[[], bool] = lambda: False) 
         logger.warning("rest of a deleted day removed", extra={"action": "lake.delete", "day": str(day)})
         _delete_cells(day)
     rules = LakeRules(keep_days=settings.TASKQ_LAKE_KEEP_DAYS, max_bytes=settings.TASKQ_LAKE_MAX_BYTES)
-    lake = measure_lake(settings.TASKQ_LAKE_URL)
-    plan = plan_deletions(lake=lake, rules=rules, needed=needed_days(lake.days, today=today), today=today)
+    plan = plan_by(rules, today=today)
     deleted = delete_days(plan, should_stop=should_stop)
-    gone = frozenset(one.day for one in deleted)
-    _note_size(
-        {day: size for day, size in lake.days.items() if day not in gone},
-        Size(
-            lake.total.files - sum(one.files for one in deleted), lake.total.bytes - sum(one.bytes for one in deleted)
-        ),
-    )
-    if plan.kept:
-        fields = {"days": len(plan.kept), "first": str(plan.kept[0]), "last": str(plan.kept[-1])}
-        logger.warning(
-            "days stay in the lake, for reports still need their events", extra={"action": "lake.keep", **fields}
-        )
-    return deleted
+    _note_size(plan.lake, without=deleted)
+    return PrunedLake(deleted=deleted, kept=plan.kept)
 
 
 def _note_size(lake: LakeSize, *, without: Sequence[Deletion]) -> None:
