@@ -20,7 +20,6 @@ from queues.lake.appended import read_appended, write_appended
 from queues.lake.compact import compact_day
 from queues.lake.counts import CountsWriter, newest_counts
 from queues.lake.deletion import (
-    DELETED,
     Deletion,
     Size,
     delete_day,
@@ -31,7 +30,7 @@ from queues.lake.deletion import (
 )
 from queues.lake.files import DayFiles, Gap, list_days, read_day
 from queues.lake.lines import Entries
-from queues.lake.names import EntryId, drained_name, gap_name
+from queues.lake.names import DELETED, EntryId, drained_name, gap_name
 from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
 

@@ -1,7 +1,7 @@
 -- appended_events: how many events a partition has appended on each UTC day, drained or not; forgets days before `since`.
 -- The hash has a field for each day since the last that was forgotten, and a few others.
 -- KEYS
---   counters     hash     `appended:DAY`, DAY counted from 1970-01-01
+--   counters     hash     a field for each day: its number from 1970-01-01 on
 -- ARGV
 --   now_ms       ms or ""
 --   since        day      earlier ones are forgotten
@@ -10,7 +10,7 @@
 local reply = {'ok', now}
 local fields = redis.call('HGETALL', counters)
 for i = 1, #fields, 2 do
-  local day = tonumber(string.match(fields[i], '^appended:(%d+)$'))
+  local day = tonumber(string.match(fields[i], '^%d+$'))
   if day and day < tonumber(since) then
     redis.call('HDEL', counters, fields[i])
   elseif day then

@@ -12,7 +12,7 @@ local reply = {
 }
 local fields = redis.call('HGETALL', KEYS[1])
 for i = 1, #fields, 2 do
- local day = tonumber(string.match(fields[i], '^appended:(%d+)$'))
+ local day = tonumber(string.match(fields[i], '^%d+$'))
  if day and day < tonumber(ARGV[2]) then
   redis.call('HDEL', KEYS[1], fields[i])
  elseif day then
