@@ -9,7 +9,7 @@ from typing import Final
 
 import hiredis
 
-from queues.engine import Engine, PublishOptions, QueueKeys, ids, publish
+from queues.engine import Engine, PublishOptions, QueueKeys, names, publish
 
 from .tools import VoidRunError
 
@@ -44,7 +44,7 @@ def _calls(queue: QueueKeys, number: int) -> Iterator[bytes]:
     head = b"*%d\r\n" % len(parts) + b"".join(map(_bulk, parts[:place]))
     tail = b"".join(map(_bulk, parts[place + 2 :]))
     for _ in range(number):
-        random, counter = ids.random_start(BULK)
+        random, counter = names.random_start(BULK)
         yield head + _bulk(random) + _bulk(counter) + tail
 
 

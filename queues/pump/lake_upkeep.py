@@ -13,7 +13,7 @@ from typing import Final
 
 from django.db import close_old_connections
 
-from .circuit_breaker import CircuitBreaker
+from .role import CircuitBreaker
 
 logger = logging.getLogger(__name__)
 
