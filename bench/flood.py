@@ -1,10 +1,10 @@
-"""`python -m bench.flood [--minutes 10] [--queues 1] [--single] [--burst]`: whether the drain keeps up at full speed.
+"""`python -m bench.flood [--minutes 10] [--queues 1] [--single]`, or `--burst [JOBS]`: whether the drain keeps up.
 
 A whole service (`manage.py up`) with its own Redis and lake; beside it one process publishes, consumes and acknowledges
 jobs in bulk as fast as Redis takes them, so that the number of events is known. After that the drain writes what
 is left, and the rows of the lake are counted: each event has to be there once. Exit status 1: some are not.
 
-`--burst` publishes 600,000 jobs to one queue, by calls that are encoded ahead: faster than anything else can.
+`--burst` publishes 600,000 jobs to one queue, or so many, by calls that are encoded ahead: as fast as Redis takes them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Final
 from queues.engine import Engine, PublishOptions, QueueKeys, ack, consume, open_engine, partition_load, publish
 from queues.lake.files import list_days, read_day
 
+from .burst_publisher import BULK as BURST_BULK
 from .burst_publisher import publish_burst
 from .report import Bar, Figure, Section, show
 from .servers import FILL_BATCH, MANAGE, running_service
@@ -49,13 +50,20 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long jobs are published (default: 10)")
     parser.add_argument("--queues", type=int, default=1, help="queues that they go to in turn (default: 1)")
     parser.add_argument("--single", action="store_true", help="one job a call, so one event an entry; else 500")
-    parser.add_argument("--burst", action="store_true", help=f"{BURST_JOBS:,} jobs into one queue at once, instead")
+    parser.add_argument(
+        "--burst",
+        type=int,
+        nargs="?",
+        const=BURST_JOBS,
+        metavar="JOBS",
+        help=f"instead, so many jobs into one queue at once (default: {BURST_JOBS:,})",
+    )
     asked = parser.parse_args()
     with running_service() as service:
         engine = open_engine(service.redis_url)
         try:
             if asked.burst:
-                load = burst(engine, service.redis_socket)
+                load = burst(engine, service.redis_socket, jobs=asked.burst)
             else:
                 load = flood(engine, seconds=asked.minutes * 60, queues=asked.queues, single=asked.single)
             before = rows_of(service.data_dir / "lake")
@@ -84,7 +92,7 @@ def main() -> int:
     return 0 if load.dropped == 0 and more == 0 else 1
 
 
-def burst(engine: Engine, path: str) -> Load:
+def burst(engine: Engine, path: str, *, jobs: int) -> Load:
     """Jobs into one queue as fast as Redis takes them."""
     load = Load()
     stopping = threading.Event()
@@ -96,11 +104,11 @@ def burst(engine: Engine, path: str) -> Load:
     watcher = threading.Thread(target=look)
     watcher.start()
     try:
-        load.seconds = publish_burst(engine, path, engine.queue("flood", "burst"), BURST_JOBS)
+        load.seconds = publish_burst(engine, path, engine.queue("flood", "burst"), jobs)
     finally:
         stopping.set()
         watcher.join()
-    load.events = BURST_JOBS + 1
+    load.events = jobs // BURST_BULK * BURST_BULK + 1
     _look(engine, load)
     return load
 

@@ -16,7 +16,7 @@ from queues.lake.appended import read_appended
 from queues.lake.counts import NewestCounts, newest_counts
 from queues.lake.damage import find_damaged
 from queues.lake.deletion import find_deletion
-from queues.lake.files import DamagedFile, DayFiles, LakeFile, list_days, read_day
+from queues.lake.files import DamagedFile, DayFiles, Gap, LakeFile, list_days, read_day
 from queues.lake.reconciliation import balance_day, describe_difference
 from queues.lake.storage import LakeError, Storage
 
@@ -232,7 +232,7 @@ class DayReport:
         ]
         if self._differences:
             warnings.append({"kind": "backlog", "text": self._differences})
-        balances, remarks = self._reconcile(live, corrupt, files)
+        balances, remarks = self._reconcile(corrupt, files.gaps)
         warnings += remarks
         if not done.events:
             where = f"there are no events of it in {self._lake}, which has days from {lake_days[0]} to {lake_days[-1]}"
@@ -258,7 +258,7 @@ class DayReport:
         }
 
     def _reconcile(
-        self, live: Sequence[LakeFile], damaged: Sequence[DamagedFile], files: DayFiles
+        self, damaged: Sequence[DamagedFile], gaps: Sequence[Gap]
     ) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
         """The day's events beside Redis's own counts, once the day is over; and warnings of where they differ."""
         if not self._is_complete:
@@ -266,7 +266,7 @@ class DayReport:
         lake = Storage(self._lake)
         try:
             appended = read_appended(lake, self._day)
-            found = balance_day(lake, self._day, appended=appended.events, live=live, damaged=damaged, gaps=files.gaps)
+            found = balance_day(lake, self._day, appended=appended.events, live=self._live, damaged=damaged, gaps=gaps)
         except LakeError as error:
             return [], [{"kind": "other", "text": f"events were not held against Redis's own counts: {error}"}]
         warnings = [

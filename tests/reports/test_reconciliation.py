@@ -19,6 +19,7 @@ from queues.pump.roles.drain import Drain
 from .conftest import RunDay
 from .made import ms
 from .test_bad_input import damage_a_page
+from .test_history import backlogs
 
 DAY: Final = "2026-03-29"
 NEXT: Final = "2026-03-30"
@@ -99,3 +100,4 @@ def test_a_deleted_day_is_not_reported_and_the_one_after_it_begins_with_what_is_
         run_day(lake, tmp_path / "out", DAY)
     assert not list((tmp_path / "out").glob("**/summary.json"))
     assert run_day(lake, tmp_path / "out", NEXT)["events"] == 1
+    assert backlogs(tmp_path / "out", NEXT, namespace="shop")["orders", None] == (1, False)
