@@ -59,6 +59,15 @@ def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
     return number
 
 
+def read_size(name: str) -> int:
+    """Bytes, or a number with K, M, G or T (of 1024); 0: unset. Raises EnvError."""
+    text = read_text(name)
+    found = re.fullmatch(r"(\d{1,15})\s*([KMGT]?)(?:i?B)?", text or "0", re.IGNORECASE)
+    if found is None:
+        raise EnvError(f"{name}={text}: expected bytes, or a number with a unit such as 500M, 20G or 1T")
+    return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+
+
 def read_umask(name: str, *, default: int) -> int:
     """A umask in octal digits that leaves files to their owner. Raises EnvError."""
     text = read_text(name, f"{default:03o}")

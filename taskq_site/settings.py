@@ -18,6 +18,7 @@ from .env import (
     read_networks,
     read_place,
     read_secret,
+    read_size,
     read_text,
     read_time,
     read_umask,
@@ -237,8 +238,11 @@ TASKQ_REPLICATION_TIMEOUT_MS = read_int("TASKQ_REPLICATION_TIMEOUT_MS", default=
 TASKQ_LAKE_URL = read_place("TASKQ_LAKE_URL", default=DATA_DIR / "lake")
 TASKQ_REPORTS_URL = read_place("TASKQ_REPORTS_URL", default=DATA_DIR / "reports")
 if TASKQ_LAKE_URL.rstrip("/") == TASKQ_REPORTS_URL.rstrip("/"):
-    raise EnvError("TASKQ_LAKE_URL and TASKQ_REPORTS_URL must differ: old reports are deleted, events are not")
+    raise EnvError("TASKQ_LAKE_URL and TASKQ_REPORTS_URL must differ: each is deleted by rules of its own")
 TASKQ_LAKE_EVERY_S = read_int("TASKQ_LAKE_EVERY_S", default=300, minimum=1, maximum=86_400)
+# Whole days are deleted from the lake when they are older than that, or as long as it is larger; 0: never.
+TASKQ_LAKE_KEEP_DAYS = read_int("TASKQ_LAKE_KEEP_DAYS", default=0, minimum=0, maximum=10_000)
+TASKQ_LAKE_MAX_BYTES = read_size("TASKQ_LAKE_MAX_BYTES")
 
 # When the reports of days that have ended are made, in UTC (None: by command only), by which Spark, kept for how long.
 TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from .deletion import deleted_days
 from .footers import DamagedFooterError, Footer, read_footer
 from .names import (
+    DELETED,
     GAPS,
     DrainedName,
     EntryId,
@@ -170,8 +172,13 @@ def read_hour(storage: Storage, folder: str) -> HourFiles:
 
 
 def read_day(url: str, day: date) -> DayFiles:
-    """What counts of a UTC day, each file's footer checked. Raises LakeError if the lake cannot be read at all."""
+    """What counts of a UTC day, each file's footer checked: nothing if it was deleted.
+
+    Raises LakeError if the lake cannot be read at all.
+    """
     storage = Storage(url)
+    if day in deleted_days(storage):
+        return DayFiles(live=(), corrupt=(), gaps=())
     live: list[LakeFile] = []
     corrupt: list[DamagedFile] = []
     covered: dict[str, frozenset[str]] = {}
@@ -217,9 +224,14 @@ def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:
 
 
 def list_days(url: str) -> list[date]:
-    """Days that a lake, or reports, below `url` have something of, the earliest first. Raises LakeError."""
-    names = (entry.name for entry in Storage(url).list("") if entry.is_dir)
-    return sorted(day for day in map(day_of, names) if day is not None)
+    """Days that a lake, or reports, below `url` have something of, the earliest first; none that were deleted.
+
+    Raises LakeError.
+    """
+    storage = Storage(url)
+    names = [entry.name for entry in storage.list("") if entry.is_dir]
+    deleted = deleted_days(storage) if DELETED in names else frozenset()
+    return sorted(day for day in map(day_of, names) if day is not None and day not in deleted)
 
 
 def hour_folders(storage: Storage, day: date) -> list[str]:

@@ -141,6 +141,46 @@ class Storage:
         with _told(path), suppress(FileNotFoundError):
             self.fs.rm_file(path)
 
+    def rename_dir(self, relative: str, to: str) -> bool:
+        """Rename a local directory, in one step and durably. False: it is not there."""
+        path = Path(self.path(relative))
+        with _told(str(path)):
+            try:
+                os.rename(path, self.path(to))
+            except FileNotFoundError:
+                return False
+            _write_out(path.parent)
+        return True
+
+    def delete_tree(self, relative: str) -> None:
+        """Delete a directory and all that is in it, if it is there."""
+        path = self.path(relative)
+        with _told(path), suppress(FileNotFoundError):
+            self.fs.invalidate_cache()
+            self.fs.rm(path, recursive=True)
+
+    def walk(self) -> Iterator[tuple[str, int]]:
+        """Each file's path and size in bytes. What goes away meanwhile is left out."""
+        if self.is_local:
+            yield from self._walk_locally()
+            return
+        with _told(self.root):
+            self.fs.invalidate_cache()
+            try:
+                found = self.fs.find(self.root, detail=True)
+            except FileNotFoundError:
+                return
+        for path, info in found.items():
+            yield path[len(self.root) :].lstrip("/"), int(info.get("size") or 0)
+
+    def _walk_locally(self) -> Iterator[tuple[str, int]]:
+        for folder, _, names in os.walk(self.root):
+            relative = os.path.relpath(folder, self.root)
+            for name in names:
+                with suppress(FileNotFoundError):
+                    size = os.stat(os.path.join(folder, name)).st_size
+                    yield name if relative == "." else f"{relative}/{name}", size
+
     def _put_locally(self, relative: str, temporary: str, content: bytes | memoryview) -> bool:
         path = self.path(relative)
         with _told(path):

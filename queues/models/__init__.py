@@ -9,7 +9,7 @@ from .namespace import Namespace, Token, TokenLimit
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
-from .report import QueueDay, ReportDay, ReportState, ReportTrigger
+from .report import LakeMeasurement, QueueDay, ReportDay, ReportState, ReportTrigger
 from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "ActivityAction",
     "CatchUp",
     "FireOutcome",
+    "LakeMeasurement",
     "Namespace",
     "Overlap",
     "Pool",

@@ -14,9 +14,12 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from queues.lake.appended import read_appended
 from queues.lake.counts import NewestCounts, newest_counts
 from queues.lake.damage import find_damaged
-from queues.lake.files import DamagedFile, DayFiles, LakeFile, list_days, read_day
+from queues.lake.deletion import find_deletion
+from queues.lake.files import DamagedFile, DayFiles, Gap, LakeFile, list_days, read_day
+from queues.lake.reconciliation import balance_day, describe_difference
 from queues.lake.storage import LakeError, Storage
 
 from .events import path_in_lake, read_counts, read_events, rows_by_file
@@ -117,7 +120,10 @@ class DayReport:
         return summary
 
     def _lake_days(self) -> list[date]:
-        """Raises LakeError also if there are none: it is not the lake that was meant, or not there just now."""
+        """Raises LakeError also if this day was deleted, and if there are none: it is not the lake that was meant, or
+        not there just now."""
+        if deletion := find_deletion(Storage(self._lake), self._day):
+            raise LakeError(str(deletion))
         days = list_days(self._lake)
         if not days:
             raise LakeError(f"{self._lake}: this lake has no events of any day; is it the one that runpump writes to?")
@@ -270,6 +276,8 @@ class DayReport:
         ]
         if self._differences:
             warnings.append({"kind": "backlog", "text": self._differences})
+        balances, remarks = self._reconcile(corrupt, files.gaps)
+        warnings += remarks
         if not done.events:
             where = f"there are no events of it in {self._lake}, which has days from {lake_days[0]} to {lake_days[-1]}"
             warnings.append({"kind": "other", "text": f"nothing happened on this day: {where}"})
@@ -291,6 +299,7 @@ class DayReport:
             "bytes": sum(file.size for file in self._live),
             "corrupt": [{"file": file.url, "reason": file.reason, "rows": file.rows} for file in corrupt],
             "gaps": gaps,
+            "reconciliation": balances,
             "warnings": warnings,
             "spark": self._spark.version,
             "master": master,
@@ -298,6 +307,29 @@ class DayReport:
             "demo": done.demo,
             "last_at_ms": done.last_at_ms,
         }
+
+    def _reconcile(
+        self, damaged: Sequence[DamagedFile], gaps: Sequence[Gap]
+    ) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+        """The day's events beside Redis's own counts, once the day is over; and warnings of where they differ."""
+        if not self._is_complete:
+            return [], []
+        lake = Storage(self._lake)
+        try:
+            appended = read_appended(lake, self._day)
+            found = balance_day(lake, self._day, appended=appended.events, live=self._live, damaged=damaged, gaps=gaps)
+        except LakeError as error:
+            return [], [{"kind": "other", "text": f"events were not held against Redis's own counts: {error}"}]
+        warnings = [
+            {"kind": "other", "text": f"Redis's own count of events: {url} was left out: {reason}"}
+            for url, reason in appended.damaged
+        ]
+        warnings += [
+            {"kind": "missing" if one.difference > 0 else "surplus", "text": describe_difference(one)}
+            for one in found
+            if one.difference
+        ]
+        return [one.as_dict() for one in found], warnings
 
 
 def _count(counts: DataFrame, hours: Mapping[int, HourCells]) -> Done:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from queues.lake.deletion import deleted_days
 from queues.lake.storage import Storage
 
 from .events import no_rows, spark_url
@@ -55,8 +56,9 @@ def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date)
     yesterday = day - timedelta(days=1)
     run_id = output.run_that_counts(yesterday)
     if run_id is None:
-        first = min((entry.name for entry in Storage(lake).list("") if entry.name.startswith("date=")), default="")
-        is_first = first in ("", f"date={day.isoformat()}")
+        storage = Storage(lake)
+        first = min((entry.name for entry in storage.list("") if entry.name.startswith("date=")), default="")
+        is_first = first in ("", f"date={day.isoformat()}") and not deleted_days(storage)
         return Before(backlog=_backlog(figures_of_days(spark, [])), known=is_first)
     figures = figures_of_days(spark, [output.table_url(yesterday, "figures", run_id)])
     report = Predecessor(date=yesterday.isoformat(), run=run_id, handed_on=output.handed_on(yesterday, run_id))

@@ -96,6 +96,27 @@ def test_a_namespace_has_the_errors_of_its_queues(place: Place, orders: Namespac
     assert whole.tries == [{"attempt": 1, "outcome": "acked", "jobs": 2}]
 
 
+BALANCE: dict[str, Any] = {"pool": "default", "appended": 10, "in_lake": 7, "damaged": None, "dropped": 0} | {
+    "dropped_around": 0,
+    "difference": 3,
+}
+
+
+def test_the_day_says_how_the_lake_stands_beside_redis(place: Place) -> None:
+    place.plan_report(reconciliation=[BALANCE], warnings=[{"kind": "missing", "text": "3 events"}])
+
+    make(place)
+
+    day = ReportDay.objects.get()
+    assert day.reconciliation == [BALANCE]
+    assert day.warnings == [{"kind": "missing", "text": "3 events"}]
+
+
+def test_a_summary_that_says_something_else_of_that_is_no_report(place: Place) -> None:
+    place.plan_report(reconciliation=[BALANCE | {"what": 1}])
+    assert failing(place).kind == "bad_results"
+
+
 def test_the_day_says_what_its_report_rests_on(place: Place) -> None:
     found = [{"kind": "corrupt", "text": "x.parquet was left out"}, {"kind": "unheard-of", "text": "hm"}]
     place.plan_report(events=10, files=2, warnings=found)

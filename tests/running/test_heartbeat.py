@@ -109,6 +109,7 @@ def test_each_role_has_a_turn_at_least_every_ten_seconds() -> None:
         "bounds",
         "survey",
         "drain",
+        "counts",
         "schedules",
     }
 
