@@ -40,19 +40,23 @@ class Storage:
             self.fs, self.root = url_to_fs(os.path.expanduser(url) if "://" not in url else url)
         self.root = self.root.rstrip("/")
         self.is_local = isinstance(self.fs, LocalFileSystem)
+        # A file system forgets hosts, ports and accounts, which others need to find the same file.
+        self._url = str(self.fs.unstrip_protocol(self.root)) if self.is_local else url.rstrip("/")
 
     def path(self, relative: str) -> str:
         """As the file system calls it."""
-        return f"{self.root}/{relative}" if relative else self.root
+        return f"{self.root}/{relative}" if relative else self.root or "/"
 
     def url(self, relative: str) -> str:
-        """With its scheme: `file:///...`, `s3://...`."""
-        return str(self.fs.unstrip_protocol(self.path(relative)))
+        """With its scheme and authority: `file:///...`, `s3://bucket/...`, `hdfs://host:8020/...`."""
+        if relative:
+            return f"{self._url}/{relative}"
+        return self._url if "/" in self._url.partition("://")[2] else f"{self._url}/"
 
     def list(self, relative: str) -> list[Entry]:
         """What a directory holds, by name; nothing if there is no such directory."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             self.fs.invalidate_cache()
             try:
                 found = self.fs.ls(path, detail=True)
@@ -64,7 +68,7 @@ class Storage:
     def read(self, relative: str) -> bytes:
         """The whole of a small file. Raises FileNotFoundError."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             return bytes(self.fs.cat_file(path))
 
     def put(self, relative: str, content: bytes | memoryview) -> bool:
@@ -74,7 +78,7 @@ class Storage:
         if self.is_local:
             return self._put_locally(relative, temporary, content)
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             self.fs.invalidate_cache()
             if self.fs.exists(path):
                 return False
@@ -90,7 +94,7 @@ class Storage:
     def put_written(self, relative: str, temporary: str) -> bool:
         """Put a finished file, written under a temporary name in the same directory, into place. As `put`."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             if self.is_local:
                 return self._link(temporary, relative)
             self.fs.invalidate_cache()
@@ -103,7 +107,7 @@ class Storage:
     def make_dir(self, relative: str) -> None:
         """Make a directory and those above it, durably."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             if self.is_local:
                 _make_local_dir(Path(path))
             else:
@@ -112,18 +116,18 @@ class Storage:
     def open(self, relative: str, mode: str) -> Any:
         """An open binary file. Raises FileNotFoundError; errors while it is used are the file system's own."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             return open(path, mode) if self.is_local else self.fs.open(path, mode)
 
     def delete(self, relative: str) -> None:
         """Delete a file, if it is there."""
         path = self.path(relative)
-        with _told(path), suppress(FileNotFoundError):
+        with _told(self.url(relative)), suppress(FileNotFoundError):
             self.fs.rm_file(path)
 
     def _put_locally(self, relative: str, temporary: str, content: bytes | memoryview) -> bool:
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             _make_local_dir(Path(path).parent)
             try:
                 with open(self.path(temporary), "xb") as file:

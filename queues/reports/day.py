@@ -21,7 +21,8 @@ from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, backlog_before, figures_of_days, past_figures
 from .progress import Progress, Stage, say
-from .session import java_is_alive, plain_plans, side_by_side
+from .seals import executors_check
+from .session import fit_partitions, java_is_alive, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE, cells_of
 from .tables.comparisons import DIFFERS, backlog_of, begun_of, changes_of
@@ -71,11 +72,11 @@ class DayReport:
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
             self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
-            files = read_day(self._lake, self._day)
+            files = read_day(self._lake, self._day, check_seals=executors_check(self._spark))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
             live = self._live = self._readable(files.live)
             self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day)
-            before = read_day(self._lake, self._day - timedelta(days=1))
+            before = read_day(self._lake, self._day - timedelta(days=1), check_seals=executors_check(self._spark))
             earlier = self._readable(before.live)
             try:
                 done = self._write_tables(live, earlier)
@@ -127,6 +128,7 @@ class DayReport:
         ]
 
     def _write_tables(self, live: Sequence[LakeFile], earlier: Sequence[LakeFile]) -> Done:
+        fit_partitions(self._spark, data_bytes=sum(file.size for file in live))
         events = read_events(self._spark, lake=self._lake, files=live)
         kept: list[DataFrame] = []
 
