@@ -84,7 +84,7 @@ _FITTED: Final = "spark.taskq.fitPartitions"
 
 
 def fit_partitions(spark: SparkSession, *, data_bytes: int) -> None:
-    """Have a cluster's shuffles make as many partitions as so many bytes of files are worth; Spark merges small ones."""
+    """Have a cluster's shuffles make as many partitions as these bytes of files are worth; Spark merges small ones."""
     if spark.conf.get(_FITTED, "false") == "true":
         wanted = min(max(-(-data_bytes // SHARE_BYTES), LEAST_PARTITIONS), MOST_PARTITIONS)
         spark.conf.set("spark.sql.shuffle.partitions", str(wanted))

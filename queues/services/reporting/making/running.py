@@ -140,10 +140,11 @@ class ReportProcess:
 
     def _check_end(self) -> None:
         status = self._child.process.wait()
-        if status == 0 and self._error is None:
-            return
+        has_failed = status != 0 or self._error is not None
         for reader in self._readers:
-            reader.join(STOP_TIMEOUT_S)
+            reader.join(STOP_TIMEOUT_S if has_failed else LAST_WORDS_S)
+        if not has_failed:
+            return
         tail = "\n".join(self._errors)
         if self._error is not None:
             text, kind = self._error
