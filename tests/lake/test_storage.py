@@ -86,7 +86,7 @@ def test_an_error_names_the_whole_url(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(storage.fs, "ls", refuse)
-    with pytest.raises(LakeError, match="far://nn.example.org:8020/lake/_gaps: Permission denied"):
+    with pytest.raises(LakeError, match=r"far://nn\.example\.org:8020/lake/_gaps: Permission denied"):
         storage.list("_gaps")
 
 
