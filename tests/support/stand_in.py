@@ -2,8 +2,8 @@
 
 Run as a script: `stand_in.py PLAN --lake ... --out ... --run ID --date D`. PLAN is JSON: `report` (a directory with the
 files of a run, which are put in place as this run's), or `error` and `kind`, or `die`: "killed", "silent" (status 3,
-last words on standard error); `hang`: a file that is made when it waits for ever; `say`, `errors`: lines to print first,
-the latter to standard error. Under a date it may say what is different on that day.
+last words on standard error); `hang`: a file that is made when it waits for ever; `say`: lines to print first,
+`errors`: to standard error. Under a date it may say what is different on that day.
 """
 
 from __future__ import annotations
