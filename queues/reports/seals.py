@@ -33,17 +33,20 @@ def executors_check(spark: SparkSession) -> SealCheck | None:
 def sound_rows(spark: SparkSession, files: Mapping[str, Entry]) -> dict[str, int]:
     """The events of each file whose seal agrees with the whole of it, by URL. What it does not name is to be looked at
     one by one: files without a seal, damaged ones, large ones, and those that are gone. `files`: by URL."""
-    urls = [url for url, entry in files.items() if entry.size <= SIZE_MAX]
-    if len(urls) < FILES_MIN:
+    by_path = {path_in_lake(url): url for url, entry in files.items() if entry.size <= SIZE_MAX}
+    if len(by_path) < FILES_MIN:
         return {}
-    by_path = {path_in_lake(url): url for url in urls}
-    content = spark.read.format("binaryFile").option("ignoreMissingFiles", "true").load(escaped_paths(urls))
+    # Directories: of files Spark's driver would ask whether each exists.
+    folders = sorted({url.rpartition("/")[0] for url in by_path.values()})
+    reader = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").option("ignoreMissingFiles", "true")
+    content = reader.load(escaped_paths(folders)).where(f"length <= {SIZE_MAX}")
     sealed = content.selectExpr("path", *_parts())
     sound = sealed.where(
         f"magic = X'{MAGIC.hex()}' AND seal_crc = {_number('seal', 25, 4)}"
         f" AND footer_crc = {_number('seal', 21, 4)} AND data_crc = {_number('seal', 17, 4)}"
     ).selectExpr("path", f"{_number('seal', 9, 8)} AS rows")
-    return {by_path[path_in_lake(row["path"])]: int(row["rows"]) for row in sound.collect()}
+    found = ((path_in_lake(row["path"]), int(row["rows"])) for row in sound.collect())
+    return {by_path[path]: rows for path, rows in found if path in by_path}
 
 
 def _parts() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,10 +15,10 @@ TaskCount = Callable[[], tuple[int, int]]
 @contextmanager
 def count_tasks(spark: SparkSession) -> Iterator[TaskCount]:
     """A function: how many tasks have ended, and of how many, in all stages that ran while the block lasted."""
-    stages: dict[int, tuple[int, int]] = {}
+    seen: dict[int, tuple[int, int]] = {}
 
     def total() -> tuple[int, int]:
-        counts = [*stages.values()]
+        counts = [*seen.values()]
         return sum(done for done, _ in counts), sum(of for _, of in counts)
 
     if not is_remote():
@@ -28,15 +28,15 @@ def count_tasks(spark: SparkSession) -> Iterator[TaskCount]:
             for number in tracker.getActiveStageIds():
                 info = tracker.getStageInfo(number)
                 if info is not None:
-                    stages[number] = (info.numCompletedTasks, info.numTasks)
+                    seen[number] = (info.numCompletedTasks, info.numTasks)
             return total()
 
         yield look
         return
 
-    def note(told: Any, *_others: Any, **_more: Any) -> None:
-        for stage in told or ():
-            stages[stage.stage_id] = (stage.num_completed_tasks, stage.num_tasks)
+    def note(*, stages: Iterable[Any] | None, **_others: Any) -> None:
+        for stage in stages or ():
+            seen[stage.stage_id] = (stage.num_completed_tasks, stage.num_tasks)
 
     handlers: Any = spark
     handlers.registerProgressHandler(note)

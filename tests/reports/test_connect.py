@@ -30,11 +30,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("connect")
     words = (
         *("org.apache.spark.deploy.SparkSubmit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
-        *("--master", "local[2]", "--driver-memory", "1g", "--conf", "spark.connect.grpc.binding.port=0"),
+        *("--master", "local[2]", "--conf", "spark.connect.grpc.binding.port=0"),
         *("--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", "spark.ui.enabled=false"),
         *("--conf", "spark.sql.shuffle.partitions=2", "spark-internal"),
     )
-    with spark_process(folder, "server", *words) as log:
+    with spark_process(folder, "server", *words, memory="1g") as log:
         wait_until(lambda: STARTED.search(log.read_text()) is not None, or_fail="no server", timeout_s=120)
         yield f"sc://127.0.0.1:{STARTED.findall(log.read_text())[0]}"
 
