@@ -79,7 +79,8 @@ def read_footer(file: IO[bytes]) -> Footer:
     import pyarrow.parquet as pq  # here, as in `files`
     from pyarrow import BufferReader
 
-    size = file.seek(0, io.SEEK_END)
+    file.seek(0, io.SEEK_END)  # not every file system's answers with the place
+    size = file.tell()
     tail = _tail(file, size, _READ_AT_ONCE)
     if not tail.endswith(_PARQUET) or size < len(_PARQUET) + END:
         raise DamagedFooterError(_unreadable(f"no Parquet footer at the end of {size:,} bytes"), _rows_in(tail))

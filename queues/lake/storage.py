@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
@@ -165,10 +165,19 @@ class Storage:
             self.fs.rm_file(self.path(temporary))
 
 
+_WRITTEN: Final = ("mtime", "LastModified", "last_modified", "modification_time", "modificationTime", "created")
+"""Each file system has a word of its own for when a file was last written."""
+
+_MS_FROM: Final = 1e11
+"""Greater numbers are no seconds since 1970, but ms: those of HDFS."""
+
+
 def _entry(info: dict[str, Any]) -> Entry:
-    written = info.get("mtime") or info.get("LastModified") or info.get("last_modified") or info.get("created")
+    written = next((found for name in _WRITTEN if (found := info.get(name))), None)
     if written is not None and not isinstance(written, int | float):
         written = written.timestamp()
+    elif written is not None and written > _MS_FROM:
+        written /= 1_000
     return Entry(
         name=info["name"].rstrip("/").rpartition("/")[2],
         size=int(info.get("size") or 0),

@@ -39,8 +39,13 @@ ERROR_LINE_MAX: Final = 1_000
 
 LAST_LINES: Final = "The last lines of its standard error:"
 
-NOISE: Final = ("Picked up JAVA_TOOL_OPTIONS:", "WARNING: Using incubator modules:")
-"""Lines begin so that Java writes whatever happens."""
+NOISE: Final = (
+    "Picked up JAVA_TOOL_OPTIONS:",
+    "WARNING: Using incubator modules:",
+    "Setting default log level to ",
+    "To adjust logging level use ",
+)
+"""Lines begin so that Java and Spark write whatever happens."""
 
 STOP_TIMEOUT_S: Final = 5.0
 
