@@ -105,7 +105,7 @@ def read_url(name: str, *, default: str, schemes: tuple[str, ...]) -> str:
     return url
 
 
-def read_checked(name: str, check: Callable[[str], Checked], *, default: str = "") -> Checked | str:
+def read_checked(name: str, check: Callable[[str], Checked], *, default: Checked) -> Checked:
     """What `check` makes of the variable, `default` as it is when that is unset. Raises EnvError if `check` raises a
     ValueError, with its text and without the value: that may be a secret."""
     text = read_text(name)

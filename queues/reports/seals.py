@@ -27,7 +27,8 @@ SIZE_MAX: Final = 64 << 20
 
 def executors_check(spark: SparkSession) -> SealCheck | None:
     """For `read_day`. None: all of Spark is here, and to look at the ends of files takes less."""
-    return None if spark.conf.get("spark.master", "local").startswith("local") else partial(sound_rows, spark)
+    master = spark.conf.get("spark.master", "local") or ""
+    return None if master.startswith("local") else partial(sound_rows, spark)
 
 
 def sound_rows(spark: SparkSession, files: Mapping[str, Entry]) -> dict[str, int]:

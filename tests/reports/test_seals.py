@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from queues.lake import files as lake_files
 from queues.lake.files import read_day
-from queues.lake.storage import Entry
+from queues.lake.storage import Entry, Storage
 from queues.reports import seals
 from queues.reports.session import SparkOptions, fit_partitions
 from queues.reports.session import _anywhere as settings_of
@@ -51,7 +51,7 @@ def test_they_agree_with_what_is_read_here_and_leave_the_damaged_ones(
     looked_at: list[str] = []
     count_rows = lake_files.count_rows
 
-    def count(storage: lake_files.Storage, path: str) -> int:
+    def count(storage: Storage, path: str) -> int:
         looked_at.append(path.rpartition("/")[2])
         return count_rows(storage, path)
 
