@@ -245,7 +245,7 @@ TASKQ_LAKE_EVERY_S = read_int("TASKQ_LAKE_EVERY_S", default=300, minimum=1, maxi
 TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")
 TASKQ_SPARK_MASTER = read_checked("TASKQ_SPARK_MASTER", spark_settings.check_master, default="local[*]")
 TASKQ_SPARK_MEMORY = read_checked("TASKQ_SPARK_MEMORY", spark_settings.check_memory, default="")
-TASKQ_SPARK_CONF = read_checked("TASKQ_SPARK_CONF", spark_settings.parse_conf, default={})
+TASKQ_SPARK_CONF: dict[str, str] = read_checked("TASKQ_SPARK_CONF", spark_settings.parse_conf, default={})
 # Read by `runreport` only, so that other processes, perhaps on other hosts, do without the file.
 TASKQ_SPARK_PROPERTIES = read_text("TASKQ_SPARK_PROPERTIES")
 TASKQ_REPORTS_KEEP_DAYS = read_int("TASKQ_REPORTS_KEEP_DAYS", default=400, minimum=1, maximum=10_000)

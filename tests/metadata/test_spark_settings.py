@@ -192,7 +192,7 @@ def test_a_command_leaves_open_what_it_is_not_told() -> None:
 def test_the_environment_is_refused_with_the_variables_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("X", "spark.key=hunter2 memory=2g")
     with pytest.raises(EnvError, match="X: 'memory' is no setting of Spark's") as caught:
-        read_checked("X", spark_settings.parse_conf, default={})
+        read_checked("X", spark_settings.parse_conf, default=dict[str, str]())
     assert "hunter2" not in str(caught.value)
     monkeypatch.setenv("X", " ")
     assert read_checked("X", spark_settings.check_master, default="local[*]") == "local[*]"
