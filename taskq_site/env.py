@@ -8,8 +8,11 @@ from collections.abc import Callable
 from datetime import time
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from typing import TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
+
+Checked = TypeVar("Checked")
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -109,6 +112,18 @@ def read_url(name: str, *, default: str, schemes: tuple[str, ...]) -> str:
     if not separator or scheme.lower() not in schemes or not rest:
         raise EnvError(f"{name}: expected a URL that begins with one of {', '.join(f'{s}://' for s in schemes)}")
     return url
+
+
+def read_checked(name: str, check: Callable[[str], Checked], *, default: Checked) -> Checked:
+    """What `check` makes of the variable, `default` as it is when that is unset. Raises EnvError if `check` raises a
+    ValueError, with its text and without the value: that may be a secret."""
+    text = read_text(name)
+    if not text:
+        return default
+    try:
+        return check(text)
+    except ValueError as error:
+        raise EnvError(f"{name}: {error}") from None
 
 
 def read_time(name: str, *, default: str) -> time | None:

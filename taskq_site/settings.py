@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from queues import __version__
+from queues import __version__, spark_settings
 from queues.engine import constants
 
 from .connections import database_config, mail_settings
 from .env import (
     EnvError,
     read_bool,
+    read_checked,
     read_choice,
     read_dir,
     read_int,
@@ -247,7 +248,11 @@ TASKQ_LAKE_MAX_BYTES = read_size("TASKQ_LAKE_MAX_BYTES")
 # When the reports of days that have ended are made, in UTC (None: by command only), by which Spark, kept for how long.
 TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")
 TASKQ_REPORT_TODAY_EVERY_S = read_int("TASKQ_REPORT_TODAY_EVERY_S", default=3_600, minimum=0, maximum=86_400)
-TASKQ_SPARK_MASTER = read_text("TASKQ_SPARK_MASTER", "local[*]")
+TASKQ_SPARK_MASTER = read_checked("TASKQ_SPARK_MASTER", spark_settings.check_master, default="local[*]")
+TASKQ_SPARK_MEMORY = read_checked("TASKQ_SPARK_MEMORY", spark_settings.check_memory, default="")
+TASKQ_SPARK_CONF: dict[str, str] = read_checked("TASKQ_SPARK_CONF", spark_settings.parse_conf, default={})
+# Read by `runreport` only, so that other processes, perhaps on other hosts, do without the file.
+TASKQ_SPARK_PROPERTIES = read_text("TASKQ_SPARK_PROPERTIES")
 TASKQ_REPORTS_KEEP_DAYS = read_int("TASKQ_REPORTS_KEEP_DAYS", default=400, minimum=1, maximum=10_000)
 TASKQ_REPORT_MAIL_TO = read_list("TASKQ_REPORT_MAIL_TO")
 

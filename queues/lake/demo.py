@@ -62,7 +62,7 @@ def write_demo(lake: str, plan: DemoPlan, *, tell: Callable[[date, int], None]) 
         day = plan.first + timedelta(days=number)
         for folder in hour_folders(storage, day):
             if any(entry.name.startswith(PREFIX) for entry in storage.list(folder)):
-                raise DemoThereError(f"There is demo data of {day} already: delete {storage.path(day_dir(day))} first.")
+                raise DemoThereError(f"There is demo data of {day} already: delete {storage.url(day_dir(day))} first.")
     events = 0
     for _, hours in groupby(demo_hours(plan), key=itemgetter(0)):
         files: dict[str, str] = {}

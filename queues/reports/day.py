@@ -28,7 +28,8 @@ from .history import Output, Predecessor, backlog_before, figures_of_days, hande
 from .hour_cells import TABLES, CellFiles, HourCells, run_of
 from .progress import Progress, Stage, say
 from .reduction import FEW_ROWS, DayCells
-from .session import java_is_alive, java_times, plain_plans, side_by_side
+from .seals import executors_check
+from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.comparisons import DIFFERS, backlog_of, begun_of, changes_of
@@ -86,11 +87,11 @@ class DayReport:
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
             self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
-            files = read_day(self._lake, self._day)
+            files = read_day(self._lake, self._day, check_seals=executors_check(self._spark))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
             self._live = self._readable(files.live)
             self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day)
-            before = read_day(self._lake, _day_before(self._day))
+            before = read_day(self._lake, _day_before(self._day), check_seals=executors_check(self._spark))
             earlier = self._readable(before.live)
             left_out = self._damaged.values()
             run_id = f"{self._output.run_id}-{turn}"
@@ -174,6 +175,7 @@ class DayReport:
 
     def _reduce(self, run_id: str) -> None:
         """Make cells of the hours that have none."""
+        fit_partitions(self._spark, data_bytes=sum(file.size for file in self._live))
         missing = self._cells.missing
         with self._stage(Stage.COUNTING, f"counting the events of {len(missing)} of {len(self._live)} files"):
             self._cells.reduce(run_id)

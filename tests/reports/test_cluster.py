@@ -6,20 +6,18 @@ import contextlib
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from queues.lake.demo import DemoPlan, demo_hours, write_demo
-from queues.reports.java import find_java
 from tests.support.waiting import wait_until
 
 from . import expected
 from .commands import command, ended, start
+from .daemons import spark_process
 from .made import event, in_ms, ms, read_table, write_lake
 
 DAYS = ("2026-03-29", "2026-03-30")
@@ -30,22 +28,6 @@ SMALL = (
 )
 DEPLOY = "org.apache.spark.deploy"
 URL = re.compile(r"spark://127\.0\.0\.1:\d+")
-
-
-@contextlib.contextmanager
-def spark_process(folder: Path, name: str, *words: str) -> Iterator[Path]:
-    """A daemon of Spark's own; the file that it writes its log to."""
-    home = find_java(scratch=folder)
-    log = folder / f"{name}.log"
-    program = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    env = {**os.environ, "JAVA_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
-    with log.open("w") as said:
-        process = subprocess.Popen([program, *words], env=env, stdout=said, stderr=subprocess.STDOUT, cwd=folder)
-    try:
-        yield log
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 @pytest.fixture
