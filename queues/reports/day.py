@@ -17,6 +17,7 @@ from queues.lake.damage import find_damaged
 from queues.lake.files import DamagedFile, DayFiles, LakeFile, list_days, read_day
 from queues.lake.storage import LakeError, Storage
 
+from . import schema
 from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, backlog_before, figures_of_days, past_figures
@@ -234,6 +235,7 @@ class DayReport:
         return {
             "date": self._day.isoformat(),
             "run": self._output.run_id,
+            schema.VERSION_KEY: schema.VERSION,
             "events": done.events,
             "events_by_kind": done.by_kind,
             "files": len(live),
