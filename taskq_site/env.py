@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from datetime import time
+from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
@@ -57,6 +58,16 @@ def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
     if not minimum <= number <= maximum:
         raise EnvError(f"{name}={text}: expected a number from {minimum} to {maximum}")
     return number
+
+
+def read_price(name: str) -> Decimal | None:
+    """A decimal number that is not negative, such as 0.000012; None when unset. Raises EnvError."""
+    text = read_text(name)
+    if not text:
+        return None
+    if re.fullmatch(r"\d{1,12}(\.\d{1,12})?|\.\d{1,12}", text) is None:
+        raise EnvError(f"{name}={text}: expected a price such as 0.000012, with at most 12 decimals")
+    return Decimal(text)
 
 
 def read_umask(name: str, *, default: int) -> int:
