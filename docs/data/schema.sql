@@ -5,7 +5,7 @@ CREATE TABLE events (
     "pool" VARCHAR NOT NULL, -- name of the pool
     "namespace" VARCHAR NOT NULL, -- name of the namespace
     "queue" VARCHAR NOT NULL, -- name of the queue
-    "kind" VARCHAR NOT NULL, -- what happened (docs/redis-layout.md, Events)
+    "kind" VARCHAR NOT NULL, -- what happened (docs/data/events.md, Kinds)
     "at" TIMESTAMP WITH TIME ZONE NOT NULL, -- when, by the Redis server's clock
     "job" VARCHAR, -- job id; null for `destroyed`
     "published" TIMESTAMP WITH TIME ZONE, -- when the job was published, as its id says

@@ -91,6 +91,9 @@ SELECT * REPLACE (timezone('UTC', "at") AS "at", timezone('UTC', published) AS p
 FROM read_parquet(getvariable('files'), hive_partitioning = true, union_by_name = true,
                   hive_types = {'date': DATE, 'hour': INTEGER});
 
+-- Times are negative where a clock was set back, and null where they do not apply, which `greatest` would take for 0.
+CREATE OR REPLACE TEMP MACRO not_negative(ms) AS CASE WHEN ms < 0 THEN 0 ELSE ms END;
+
 -- A row for each delivery. `outcome`: acked, failed, released, lease_lost; null: it had not ended, or the job was deleted.
 CREATE OR REPLACE TEMP VIEW deliveries AS
 SELECT pool, namespace, queue, job, attempt,
@@ -98,10 +101,10 @@ SELECT pool, namespace, queue, job, attempt,
        any_value(hour) FILTER (kind = 'consumed') AS hour,
        min("at") FILTER (kind = 'consumed') AS delivered_at,
        any_value(worker) FILTER (kind = 'consumed') AS worker,
-       greatest(any_value(wait_ms) FILTER (kind = 'consumed'), 0) AS wait_ms,
+       not_negative(any_value(wait_ms) FILTER (kind = 'consumed')) AS wait_ms,
        arg_min(kind, "at") FILTER (kind <> 'consumed') AS outcome,
        min("at") FILTER (kind <> 'consumed') AS ended_at,
-       greatest(arg_min(run_ms, "at") FILTER (kind <> 'consumed'), 0) AS run_ms,
+       not_negative(arg_min(run_ms, "at") FILTER (kind <> 'consumed')) AS run_ms,
        arg_min(error, "at") FILTER (kind = 'failed') AS error,
        any_value(demo) AS demo
 FROM events
@@ -120,7 +123,7 @@ WITH lives AS (
            count(*) FILTER (kind = 'consumed') AS deliveries,
            count(*) FILTER (kind = 'failed') AS failures,
            min("at") FILTER (kind = 'consumed') AS first_delivered_at,
-           sum(greatest(run_ms, 0)) FILTER (kind IN ('acked', 'failed', 'released', 'lease_lost'))::BIGINT AS run_ms,
+           sum(not_negative(run_ms)) FILTER (kind IN ('acked', 'failed', 'released', 'lease_lost'))::BIGINT AS run_ms,
            -- a death and the failure before it have the same time; a respawned job is alive again
            arg_max(kind, ("at", entry_ms, entry_seq, line))
                FILTER (kind IN ('acked', 'dead', 'expired', 'deleted', 'respawned')
@@ -135,7 +138,7 @@ WITH lives AS (
 SELECT * EXCLUDE (ending, ending_at, demo),
        nullif(ending, 'respawned') AS outcome,
        CASE WHEN ending <> 'respawned' THEN ending_at END AS ended_at,
-       CASE WHEN ending <> 'respawned' THEN greatest(date_diff('millisecond', published_at, ending_at), 0) END AS total_ms,
+       CASE WHEN ending <> 'respawned' THEN not_negative(date_diff('millisecond', published_at, ending_at)) END AS total_ms,
        demo
 FROM lives;
 
@@ -155,9 +158,9 @@ SELECT date, hour, date + to_hours(hour) AS begins, pool, namespace, queue,
        count(*) FILTER (kind = 'failed') AS failed,
        count(*) FILTER (kind = 'dead') AS dead,
        count(*) FILTER (kind = 'expired') AS expired,
-       quantile_disc(greatest(wait_ms, 0), 0.95) FILTER (kind = 'consumed') AS wait_p95,
-       quantile_disc(greatest(run_ms, 0), 0.95) FILTER (kind = 'acked') AS run_p95,
-       (sum(greatest(run_ms, 0)) FILTER (kind = 'acked') / 1000.0)::DOUBLE AS run_s,
+       quantile_disc(not_negative(wait_ms), 0.95) FILTER (kind = 'consumed') AS wait_p95,
+       quantile_disc(not_negative(run_ms), 0.95) FILTER (kind = 'acked') AS run_p95,
+       (sum(not_negative(run_ms)) FILTER (kind = 'acked') / 1000.0)::DOUBLE AS run_s,
        bool_or(demo) AS demo
 FROM events
 GROUP BY date, hour, pool, namespace, queue;
@@ -181,19 +184,19 @@ SELECT date, pool, namespace, CASE WHEN grouping(queue) = 1 THEN '' ELSE queue E
        coalesce(sum(size) FILTER (kind = 'published'), 0)::BIGINT AS bytes,
        acked / nullif(acked + dead + expired, 0) AS success_rate,
        count(wait_ms) FILTER (kind = 'consumed') AS wait_count,
-       avg(greatest(wait_ms, 0)) FILTER (kind = 'consumed') AS wait_mean,
-       quantile_disc(greatest(wait_ms, 0), 0.5) FILTER (kind = 'consumed') AS wait_p50,
-       quantile_disc(greatest(wait_ms, 0), 0.9) FILTER (kind = 'consumed') AS wait_p90,
-       quantile_disc(greatest(wait_ms, 0), 0.95) FILTER (kind = 'consumed') AS wait_p95,
-       quantile_disc(greatest(wait_ms, 0), 0.99) FILTER (kind = 'consumed') AS wait_p99,
-       max(greatest(wait_ms, 0)) FILTER (kind = 'consumed') AS wait_max,
+       avg(not_negative(wait_ms)) FILTER (kind = 'consumed') AS wait_mean,
+       quantile_disc(not_negative(wait_ms), 0.5) FILTER (kind = 'consumed') AS wait_p50,
+       quantile_disc(not_negative(wait_ms), 0.9) FILTER (kind = 'consumed') AS wait_p90,
+       quantile_disc(not_negative(wait_ms), 0.95) FILTER (kind = 'consumed') AS wait_p95,
+       quantile_disc(not_negative(wait_ms), 0.99) FILTER (kind = 'consumed') AS wait_p99,
+       max(not_negative(wait_ms)) FILTER (kind = 'consumed') AS wait_max,
        count(run_ms) FILTER (kind = 'acked') AS run_count,
-       avg(greatest(run_ms, 0)) FILTER (kind = 'acked') AS run_mean,
-       quantile_disc(greatest(run_ms, 0), 0.5) FILTER (kind = 'acked') AS run_p50,
-       quantile_disc(greatest(run_ms, 0), 0.9) FILTER (kind = 'acked') AS run_p90,
-       quantile_disc(greatest(run_ms, 0), 0.95) FILTER (kind = 'acked') AS run_p95,
-       quantile_disc(greatest(run_ms, 0), 0.99) FILTER (kind = 'acked') AS run_p99,
-       max(greatest(run_ms, 0)) FILTER (kind = 'acked') AS run_max,
+       avg(not_negative(run_ms)) FILTER (kind = 'acked') AS run_mean,
+       quantile_disc(not_negative(run_ms), 0.5) FILTER (kind = 'acked') AS run_p50,
+       quantile_disc(not_negative(run_ms), 0.9) FILTER (kind = 'acked') AS run_p90,
+       quantile_disc(not_negative(run_ms), 0.95) FILTER (kind = 'acked') AS run_p95,
+       quantile_disc(not_negative(run_ms), 0.99) FILTER (kind = 'acked') AS run_p99,
+       max(not_negative(run_ms)) FILTER (kind = 'acked') AS run_max,
        min("at") AS first_at,
        max("at") AS last_at,
        bool_or(demo) AS demo
@@ -206,8 +209,8 @@ CREATE OR REPLACE TEMP VIEW namespace_costs AS
 SELECT date, pool, namespace,
        count(*) FILTER (kind = 'published') AS jobs,
        coalesce(sum(size) FILTER (kind = 'published'), 0)::BIGINT AS bytes,
-       (coalesce(sum(greatest(run_ms, 0)) FILTER (kind = 'acked'), 0) / 1000.0)::DOUBLE AS run_s,
-       (coalesce(sum(greatest(run_ms, 0)) FILTER (kind IN ('acked', 'failed', 'released', 'lease_lost')), 0) / 1000.0)::DOUBLE
+       (coalesce(sum(not_negative(run_ms)) FILTER (kind = 'acked'), 0) / 1000.0)::DOUBLE AS run_s,
+       (coalesce(sum(not_negative(run_ms)) FILTER (kind IN ('acked', 'failed', 'released', 'lease_lost')), 0) / 1000.0)::DOUBLE
            AS busy_s,
        bool_or(demo) AS demo
 FROM events

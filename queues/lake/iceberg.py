@@ -268,11 +268,11 @@ def _load_or_create(catalog: Any, target: IcebergTarget) -> Any:
     from pyiceberg.partitioning import PartitionField, PartitionSpec
     from pyiceberg.transforms import DayTransform
 
-    with suppress(NoSuchTableError):
-        return _checked(catalog.load_table(target.table))
     namespace, _, name = target.table.rpartition(".")
     if not namespace or not name:
         raise LakeError(f"{target.table}: expected NAMESPACE.NAME for an Iceberg table")
+    with suppress(NoSuchTableError):
+        return _checked(catalog.load_table(target.table))
     catalog.create_namespace_if_not_exists(namespace)
     try:
         spec = PartitionSpec(PartitionField(source_id=_AT, field_id=1_000, transform=DayTransform(), name="at_day"))

@@ -43,7 +43,7 @@ def target(tmp_path: Path) -> IcebergTarget:
 def lake(tmp_path: Path) -> Path:
     """Two days: three files of two hours, and one."""
     write(tmp_path / "lake", DAY, "a", 0, count=3)
-    write(tmp_path / "lake", DAY, "b", 0, minute=30)
+    write(tmp_path / "lake", DAY, "b", 0, minutes=30)
     write(tmp_path / "lake", DAY, "c", 23)
     write(tmp_path / "lake", NEXT, "d", 0)
     return tmp_path / "lake"

@@ -25,7 +25,7 @@ def test_pages_and_schemas_are_as_the_generator_makes_them() -> None:
 
 def test_the_index_lists_versions_and_links_to_every_page() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
-    links = set(re.findall(r"\]\(([\w./-]+)", index))
+    links = {link for link in re.findall(r"\]\(([\w./-]+)", index) if link != "https"}
 
     assert [f"| {version} | {brought} |" in index for version, brought in reports.VERSIONS.items()] == [True]
     assert list(reports.VERSIONS) == list(range(1, reports.VERSION + 1))
