@@ -170,7 +170,7 @@ def read_daily_usage(
 
 
 def _rows(user: User, begin: date, end: date, pool: str, namespace: str) -> QuerySet[QueueDay]:
-    rows = visible_rows(user).filter(day_id__range=(begin, end)).order_by()
+    rows = visible_rows(user).filter(day_id__gte=begin, day_id__lte=end).order_by()
     if namespace:
         check_visible(user=user, pool=pool, namespace=namespace)
         rows = rows.filter(pool=pool, namespace=namespace)

@@ -89,10 +89,10 @@ class Forecast:
         return self.days[len(self.jobs.past) :]
 
     @property
-    def jobs_now(self) -> float | None:
-        """The mean of the last seven days."""
+    def jobs_now(self) -> int | None:
+        """The mean of the last seven days, rounded."""
         known = [value for value in self.jobs.past[-7:] if value is not None]
-        return sum(known) / len(known) if known else None
+        return round(sum(known) / len(known)) if known else None
 
     @property
     def consumers(self) -> tuple[Interval, ...]:
@@ -201,7 +201,8 @@ def _read(
     if not wanted or not days:
         return []
     rows = rows.filter(
-        day_id__range=(days[0], days[-1]),
+        day_id__gte=days[0],
+        day_id__lte=days[-1],
         namespace__in={namespace for _pool, namespace, _queue in wanted},
         queue__in={queue for _pool, _namespace, queue in wanted},
     )
