@@ -77,7 +77,7 @@ def test_the_page_draws_the_past_and_what_is_expected_with_its_error(people: Peo
 
     assert "How far off forecasts were" in text
     assert "Jobs &lt; 0.01 % – 100 % 35 days, from 3 weeks" in text
-    assert values_of(chart, "so far") == [jobs_of(back) for back in reversed(range(35))] + [None] * 14
+    assert values_of(chart, "actual") == [jobs_of(back) for back in reversed(range(35))] + [None] * 14
     assert values_of(chart, "expected")[:35] == [None] * 35
     assert values_of(chart, "at most")[35:] == pytest.approx([jobs_of(-ahead) for ahead in range(1, 15)])
 

@@ -220,7 +220,7 @@ def expected_by_day(title: str, unit: str, days: Sequence[date], one: Expected, 
         "title": title,
         "x": {"unit": "day", "values": [_midnight_ms(day) for day in days[: len(past) + len(one.ahead)]]},
         "y": {"unit": unit},
-        "series": [ahead[0], {"name": _("so far"), "values": [*past, *after]}, *ahead[1:]],
+        "series": [ahead[0], {"name": _("actual"), "values": [*past, *after]}, *ahead[1:]],
         "empty": _("No day of this time has a report."),
     }
 
