@@ -235,11 +235,11 @@ def _data_files(table: Any, day: date) -> list[Any]:
 
 def _within(day: date) -> Any:
     """The day, as an expression of Iceberg's."""
-    from pyiceberg.expressions import And, GreaterThanOrEqual, LessThan
+    from pyiceberg.expressions.parser import parse
 
     begin = datetime.combine(day, time(), UTC)
     end = begin + timedelta(days=1)
-    return And(GreaterThanOrEqual("at", begin.isoformat()), LessThan("at", end.isoformat()))
+    return parse(f"at >= '{begin.isoformat()}' and at < '{end.isoformat()}'")
 
 
 def _forget(table: Any, written: Sequence[str]) -> None:
@@ -327,7 +327,7 @@ def _file_schema(table: Any) -> Any:
     import pyarrow as pa
     from pyiceberg import types as t
 
-    kinds = {
+    kinds: dict[Any, Any] = {
         t.StringType: pa.string(),
         t.TimestamptzType: pa.timestamp("us", tz="UTC"),
         t.IntegerType: pa.int32(),

@@ -146,7 +146,7 @@ def _json_of(table: Described) -> dict[str, Any]:
 
 
 def _property(column: Column) -> dict[str, Any]:
-    found = {"type": "string", "format": "date"} if column is _DATE else dict(_JSON[column.type])
+    found: dict[str, Any] = {"type": "string", "format": "date"} if column is _DATE else dict(_JSON[column.type])
     if column.nullable:
         found["type"] = [found["type"], "null"]
     found |= {"description": column.meaning, "x-type": column.type, "x-since": column.since}

@@ -53,7 +53,7 @@ def cost(request: HttpRequest) -> HttpResponse:
     """`?from=&to=` days, both included; `pool`, `namespace`: of that one, with its queues."""
     asked = _read(request)
     names: Any = {"pool": asked.scope.pool, "namespace": asked.scope.namespace}
-    span = {"begin": asked.begin, "end": asked.end}
+    span: Any = {"begin": asked.begin, "end": asked.end}
     usage = read_usage(user=request.user, **span, **names)
     drawn = usage.scopes[:DRAWN]
     daily = read_daily_usage(user=request.user, **span, **names, scopes=drawn) if drawn else []
@@ -125,7 +125,7 @@ def cost_json(request: HttpRequest) -> HttpResponse:
 
 def _figures(request: HttpRequest, asked: _Asked) -> tuple[RangeUsage, Iterable[ScopeUsage]]:
     names: Any = {"pool": asked.scope.pool, "namespace": asked.scope.namespace}
-    span = {"begin": asked.begin, "end": asked.end}
+    span: Any = {"begin": asked.begin, "end": asked.end}
     usage = read_usage(user=request.user, **span, **names)
     if request.GET.get("by") != "day":
         return usage, usage.scopes

@@ -183,27 +183,24 @@ def run_time_by_day(usage: RangeUsage, drawn: Sequence[ScopeUsage], daily: Itera
     """How long jobs ran on each day, of those drawn one upon the other; of the others together."""
     found = {(one.day, one.pool, one.namespace, one.queue): one.usage.run_ms for one in daily}
     days = usage.days
-    series = [
-        {
-            "name": one.queue or one.namespace,
-            "values": [
-                found.get((day, one.pool, one.namespace, one.queue), 0) if day in usage.by_day else None for day in days
-            ],
-        }
-        for one in drawn
-    ]
+    rows: list[tuple[str, list[Value]]] = []
+    for one in drawn:
+        key = (one.pool, one.namespace, one.queue)
+        rows.append(
+            (one.queue or one.namespace, [found.get((day, *key), 0) if day in usage.by_day else None for day in days])
+        )
     if usage.found > len(drawn):
-        sums = [sum(one["values"][place] or 0 for one in series) for place in range(len(days))]  # type: ignore[index]
-        rest = [
+        sums = (sum(values[place] or 0 for _name, values in rows) for place in range(len(days)))
+        rest: list[Value] = [
             usage.by_day[day].run_ms - total if day in usage.by_day else None
             for day, total in zip(days, sums, strict=True)
         ]
-        series.append({"name": _("all others"), "values": rest})
+        rows.append((_("all others"), rest))
     return {
         "title": _("Run time by day"),
         "x": {"unit": "day", "values": [_midnight_ms(day) for day in days]},
         "y": {"unit": "ms"},
-        "series": series,
+        "series": [{"name": name, "values": values} for name, values in rows],
         "empty": _("No day of this time has a report."),
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from datetime import date
+from typing import Any
 
 from django.conf import settings
 
@@ -49,10 +50,10 @@ def export_recent_days(days: Iterable[date]) -> None:
 
 def log_export(done: ExportedDay) -> None:
     """What has become of a day, if anything has; and files whose events are not in the table."""
-    fields = {"action": "iceberg.export", "day": str(done.day)}
+    fields: dict[str, Any] = {"action": "iceberg.export", "day": str(done.day)}
     if done.snapshot is not None:
-        more = {"snapshot": done.snapshot, "rows": done.rows, "files": done.files}
-        logger.info("day exported to Iceberg", extra=fields | more)
+        told = {"snapshot": done.snapshot, "rows": done.rows, "files": done.files}
+        logger.info("day exported to Iceberg", extra=fields | told)
     for file in done.damaged:
-        more = {"file": file.url, "reason": file.reason}
-        logger.warning("file left out of the Iceberg table", extra=fields | more)
+        left_out = {"file": file.url, "reason": file.reason}
+        logger.warning("file left out of the Iceberg table", extra=fields | left_out)
