@@ -136,6 +136,16 @@ def test_there_is_an_answer_where_nothing_is_known(people: People) -> None:
     assert json_of(people, **OF_ORDERS) == []
 
 
+def test_demo_data_is_called_so(people: People) -> None:
+    report_weeks(3)
+    assert "Demo data" not in text_of(people.bob.browser, PAGE)
+
+    ReportDay.objects.filter(date=DAY).update(demo=True)
+
+    assert "Demo data" in text_of(people.bob.browser, PAGE)
+    assert json_of(people, **OF_ORDERS)[0]["has_demo"] is True
+
+
 def test_nobody_learns_what_others_expect(people: People) -> None:
     report_day(DAY, [Work(namespace=BANK, queue="vault", published=99)])
 

@@ -28,7 +28,7 @@ def main(metadata: str, snapshot: str, runtime: str) -> None:
             "then": then.count(),
             "types": dict(events.dtypes),
             "jobs": sorted(row["job"] for row in events.select("job").collect()),
-            "first": day.selectExpr("unix_millis(min(at)) AS at", "sum(wait_ms) AS waits").first().asDict(),
+            "first": day.selectExpr("unix_millis(min(at)) AS at", "sum(wait_ms) AS waits").collect()[0].asDict(),
         }
     print(json.dumps(found))
 

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -44,7 +45,7 @@ def test_a_day_without_events_in_redis_is_ready() -> None:
 
 
 def test_events_that_wait_to_be_drained_hold_it_up_until_they_are(redis_client: redis.Redis) -> None:
-    entry = {"t": NOON, "q": "ns/q", "n": 1, "e": "published\t01JDB000000000000000000000\t\t0\t\t4\t\t"}
+    entry: dict[Any, Any] = {"t": NOON, "q": "ns/q", "n": 1, "e": "published\t01JDB000000000000000000000\t\t0\t\t4\t\t"}
     redis_client.xadd("{tq3}:events", entry, id=f"{NOON}-0")
 
     with pytest.raises(CommandError, match=r"default: events since .* UTC wait to be drained, in 1 partitions"):

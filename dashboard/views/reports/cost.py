@@ -33,8 +33,8 @@ DAYS: Final = 28
 SHOWN: Final = 100
 """Rows of the page; CSV and JSON have them all."""
 
-DRAWN: Final = 6
-"""Namespaces or queues of the chart."""
+DRAWN: Final = 5
+"""Namespaces or queues of the chart, which has six colours: one is for all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

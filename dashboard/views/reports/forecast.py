@@ -34,6 +34,7 @@ def forecast(request: HttpRequest) -> HttpResponse:
         "scope": scope,
         "one": one,
         "rows": [_row(found) for found in listed],
+        "has_demo": any(found.has_demo for found in (*listed, *([one] if one else []))),
         "least_days": LEAST_DAYS,
         "record_bytes": RECORD_BYTES,
         "charts": _charts(one) if one and one.is_made else [],
@@ -98,7 +99,8 @@ def _quantities(one: Forecast, place: int) -> Mapping[str, Interval | None]:
 
 
 def _told(one: Forecast) -> dict[str, Any]:
-    names = {"pool": one.pool, "namespace": one.namespace, "queue": one.queue, "days_known": one.known}
+    names: dict[str, Any] = {"pool": one.pool, "namespace": one.namespace, "queue": one.queue}
+    names |= {"days_known": one.known, "has_demo": one.has_demo}
     if not one.is_made:
         return names | {"error": f"not enough history: {one.known} of {LEAST_DAYS} days"}
     past = [

@@ -12,12 +12,12 @@ from django.conf import settings
 from django.db.models import F, FloatField, QuerySet, Sum
 from django.db.models.functions import Cast, Round
 
-from queues.models import QueueDay, ReportDay
+from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES
 from queues.pools.database import read_metadata
 
 from ...permissions import User, check_visible
-from ..reading.day_reports import days_that_lack_events, reported_days, visible_rows
+from ..reading.day_reports import days_that_lack_events, has_demo_days, reported_days, visible_rows
 
 DAYS_MAX: Final = 400
 """Days of one range."""
@@ -144,7 +144,7 @@ def read_usage(*, user: User, begin: date, end: date, pool: str = "", namespace:
         by_day={day: by_day.get(day, Usage()) for day in every if day in reported},
         missing=tuple(day for day in every if day not in reported),
         lacking=tuple(sorted(days_that_lack_events(begin, end))),
-        has_demo=_has_demo(begin, end),
+        has_demo=has_demo_days(begin, end),
     )
 
 
@@ -188,8 +188,3 @@ def _summed(rows: QuerySet[QueueDay], *by: str) -> list[tuple[Any, ...]]:
 def _usage(sums: Sequence[Any]) -> Usage:
     jobs, size, run_ms = sums
     return Usage(jobs=int(jobs or 0), bytes=int(size or 0), run_ms=round(run_ms or 0))
-
-
-def _has_demo(begin: date, end: date) -> bool:
-    days = ReportDay.objects.filter(date__range=(begin, end), demo=True)
-    return read_metadata(days.exists)

@@ -17,7 +17,7 @@ from queues.models.report import ALL_QUEUES
 from queues.pools.database import read_metadata
 
 from ...permissions import User, check_visible
-from ..reading.day_reports import days_that_lack_events, visible_rows
+from ..reading.day_reports import days_that_lack_events, has_demo_days, visible_rows
 from .theta_method import HORIZON, Backtest, Interval, Known, backtest, forecast
 
 HISTORY_DAYS: Final = 84
@@ -79,6 +79,7 @@ class Forecast:
     peak_share: float | None
     backlog: Expected | None = None
     bytes_per_job: float | None = None
+    has_demo: bool = False
 
     @property
     def is_made(self) -> bool:
@@ -117,6 +118,7 @@ class History:
 
     days: tuple[date, ...]
     known: frozenset[date]
+    has_demo: bool = False
 
     @property
     def recent(self) -> list[date]:
@@ -167,6 +169,7 @@ def _history() -> History:
     return History(
         days=tuple(begin + timedelta(days=number) for number in range(HISTORY_DAYS)),
         known=frozenset(known) - days_that_lack_events(begin, newest),
+        has_demo=has_demo_days(begin, newest),
     )
 
 
@@ -237,6 +240,7 @@ def _forecast(
         run_s=Expected.of([None if one is None else one.run_s for one in past]),
         peak_share=_peak_share(hours[day] for day in history.recent if day in hours),
         backlog=Expected.of(backlogs) if with_backlog else None,
+        has_demo=history.has_demo,
         bytes_per_job=sum(one.bytes for one in recent) / jobs + RECORD_BYTES if jobs and with_backlog else None,
     )
 
