@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from datetime import time
+from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
@@ -69,6 +70,16 @@ def read_size(name: str) -> int:
     if found is None:
         raise EnvError(f"{name}={text}: expected bytes, or a number with a unit such as 500M, 20G or 1T")
     return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+
+
+def read_price(name: str) -> Decimal | None:
+    """A decimal number that is not negative, such as 0.000012; None when unset. Raises EnvError."""
+    text = read_text(name)
+    if not text:
+        return None
+    if re.fullmatch(r"\d{1,12}(\.\d{1,12})?|\.\d{1,12}", text) is None:
+        raise EnvError(f"{name}={text}: expected a price such as 0.000012, with at most 12 decimals")
+    return Decimal(text)
 
 
 def read_umask(name: str, *, default: int) -> int:

@@ -18,6 +18,7 @@ from .env import (
     read_list,
     read_networks,
     read_place,
+    read_price,
     read_secret,
     read_size,
     read_text,
@@ -245,6 +246,11 @@ TASKQ_LAKE_EVERY_S = read_int("TASKQ_LAKE_EVERY_S", default=300, minimum=1, maxi
 TASKQ_LAKE_KEEP_DAYS = read_int("TASKQ_LAKE_KEEP_DAYS", default=0, minimum=0, maximum=10_000)
 TASKQ_LAKE_MAX_BYTES = read_size("TASKQ_LAKE_MAX_BYTES")
 
+# Events as an Iceberg table, too (empty: by command only): `sqlite`, or a catalog of pyiceberg's own configuration.
+TASKQ_ICEBERG_CATALOG = read_text("TASKQ_ICEBERG_CATALOG")
+TASKQ_ICEBERG_WAREHOUSE = read_place("TASKQ_ICEBERG_WAREHOUSE", default=DATA_DIR / "iceberg")
+TASKQ_ICEBERG_TABLE = read_text("TASKQ_ICEBERG_TABLE", "taskq.events")
+
 # When the reports of days that have ended are made, in UTC (None: by command only), by which Spark, kept for how long.
 TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")
 TASKQ_REPORT_TODAY_EVERY_S = read_int("TASKQ_REPORT_TODAY_EVERY_S", default=3_600, minimum=0, maximum=86_400)
@@ -254,6 +260,11 @@ TASKQ_SPARK_CONF: dict[str, str] = read_checked("TASKQ_SPARK_CONF", spark_settin
 # Read by `runreport` only, so that other processes, perhaps on other hosts, do without the file.
 TASKQ_SPARK_PROPERTIES = read_text("TASKQ_SPARK_PROPERTIES")
 TASKQ_REPORTS_KEEP_DAYS = read_int("TASKQ_REPORTS_KEEP_DAYS", default=400, minimum=1, maximum=10_000)
+# Prices, each optional, for the page Cost: of a second that a job ran, of a million jobs, of a GiB published.
+TASKQ_COST_CURRENCY = read_text("TASKQ_COST_CURRENCY")[:8]
+TASKQ_COST_RUN_SECOND = read_price("TASKQ_COST_RUN_SECOND")
+TASKQ_COST_MILLION_JOBS = read_price("TASKQ_COST_MILLION_JOBS")
+TASKQ_COST_GIB = read_price("TASKQ_COST_GIB")
 TASKQ_REPORT_MAIL_TO = read_list("TASKQ_REPORT_MAIL_TO")
 
 # How taskq is reached from outside, for links in mails; and the server that takes mails.

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from .footers import DamagedFooterError, has_sound_data, read_footer
 from .names import HOUR_MS, STALE_S, EntryId, day_dir, is_temporary, pool_in_name, temporary_name
-from .schema import ColumnType
+from .schema import Column, ColumnType
 from .storage import LakeError, Storage
 
 COUNTS: Final = "_counts"
@@ -25,20 +25,23 @@ _NAME: Final = re.compile(r"(?P<pool>.+)-h\d{2}\.parquet\Z")
 ROWS_AT_ONCE: Final = 5_000
 """Rows that are in memory, and written, at a time."""
 
-COLUMNS: Final[dict[str, ColumnType]] = {
-    "pool": "string",
-    "partition": "int16",
-    "partitions": "int16",
-    "namespace": "string",
-    "queue": "string",
-    "hour": "int32",
-    "jobs": "int64",
-    "from_ms": "int64",
-    "from_seq": "int64",
-    "until_ms": "int64",
-    "until_seq": "int64",
-}
-"""Name and type as pyarrow calls it. `jobs` null: not known (batches). `hour`: of the day, when it was counted."""
+TABLE: Final[tuple[Column, ...]] = (
+    Column("pool", "string", False, "name of the pool"),
+    Column("partition", "int16", False, "of the pool, from 0"),
+    Column("partitions", "int16", False, "how many the pool has"),
+    Column("namespace", "string", False, "name of the namespace; empty: the row is about all queues without a row"),
+    Column("queue", "string", False, "name of the queue; empty like `namespace`"),
+    Column("hour", "int32", False, "of the day (UTC), when the queue was counted"),
+    Column("jobs", "int64", True, "neither dead nor completed; null where the queue has batches of groups"),
+    Column("from_ms", "int64", False, "newest stream entry when the queue, or the first one, was counted", "ms"),
+    Column("from_seq", "int64", False, "the part of its id after the dash"),
+    Column("until_ms", "int64", False, "newest stream entry when the queue, or the last one, was counted", "ms"),
+    Column("until_seq", "int64", False, "the part of its id after the dash"),
+)
+"""In the order in which files have them."""
+
+COLUMNS: Final[dict[str, ColumnType]] = {column.name: column.type for column in TABLE}
+"""Name and type as pyarrow calls it."""
 
 
 class QueueCount(NamedTuple):

@@ -22,6 +22,7 @@ from queues.lake.files import DamagedFile, DayFiles, Gap, LakeFile, list_days, r
 from queues.lake.reconciliation import balance_day, describe_difference
 from queues.lake.storage import LakeError, Storage
 
+from . import schema
 from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
@@ -288,6 +289,7 @@ class DayReport:
         return {
             "date": self._day.isoformat(),
             "run": self._output.run_id,
+            schema.VERSION_KEY: schema.VERSION,
             "events": done.events,
             "events_by_kind": done.by_kind,
             "files": len(self._live),

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import stat
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from taskq_site.connections import database_config
-from taskq_site.env import EnvError, read_bool, read_choice, read_dir, read_int, read_list, read_secret, read_url
+from taskq_site.env import (
+    EnvError,
+    read_bool,
+    read_choice,
+    read_dir,
+    read_int,
+    read_list,
+    read_price,
+    read_secret,
+    read_url,
+)
 from taskq_site.private_data import FILE_NAME, keep_secret_key
 
 
@@ -29,6 +40,20 @@ def test_a_number_out_of_bounds_is_refused(monkeypatch: pytest.MonkeyPatch, text
     monkeypatch.setenv("X", text)
     with pytest.raises(EnvError, match=f"X={text}: expected"):
         read_int("X", default=1, minimum=0, maximum=10)
+
+
+@pytest.mark.parametrize(("text", "price"), [("", None), ("0", 0), ("12.50", 12.5), (".25", 0.25), ("0.000012", None)])
+def test_a_price_is_an_exact_decimal(monkeypatch: pytest.MonkeyPatch, text: str, price: float | None) -> None:
+    monkeypatch.setenv("X", text)
+    assert read_price("X") == (Decimal(text) if text else None)
+    assert price is None or read_price("X") == price
+
+
+@pytest.mark.parametrize("text", ["-1", "1e3", "free", "1,5", "nan", "1." + "0" * 13])
+def test_a_price_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("X", text)
+    with pytest.raises(EnvError, match="expected a price such as"):
+        read_price("X")
 
 
 def test_a_choice_is_found_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:

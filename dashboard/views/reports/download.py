@@ -155,7 +155,11 @@ def report_csv(request: HttpRequest, day: date) -> HttpResponse:
 
 
 def _sent(pieces: Iterable[str], day: date, scope: ReportScope, table: str) -> HttpResponse:
+    return sent_csv(pieces, "-".join(["taskq", f"{day}", *scope.names.values(), table]))
+
+
+def sent_csv(pieces: Iterable[str], name: str) -> HttpResponse:
+    """CSV that a browser saves under this name."""
     response = HttpResponse("".join(pieces), content_type="text/csv; charset=utf-8")
-    name = "-".join(["taskq", f"{day}", *scope.names.values(), table])
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response

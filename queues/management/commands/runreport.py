@@ -20,6 +20,7 @@ from queues import spark_settings
 from queues.models import ReportTrigger
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
 from queues.services.reporting.making.due_days import recent_days, report_due_days
+from queues.services.reporting.making.exporting import export_recent_days
 from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order, make_reports
 from queues.services.reporting.making.upkeep import (
@@ -86,6 +87,7 @@ class Command(BaseCommand):
             report_due_days(today=today, make=self._make_scheduled)
             if self._has_made and not self._stop.received:  # otherwise another process may be reading them
                 compact_days(recent_days(today=today()))
+                export_recent_days(recent_days(today=today()))
         elif options["today"]:
             compact_closed_hours(now=timezone.now())
             self._make([today()], ReportTrigger.SCHEDULED)

@@ -111,6 +111,11 @@ def days_that_lack_events(begin: date, end: date) -> frozenset[date]:
     return frozenset(day for day, warnings in found if any(one.get("kind") in LOSSES for one in warnings))
 
 
+def has_demo_days(begin: date, end: date) -> bool:
+    """Whether a report of a range, ends included, is of made-up data. Raises MetadataUnavailableError."""
+    return read_metadata(ReportDay.objects.filter(date__range=(begin, end), demo=True).exists)
+
+
 def visible_rows(user: User) -> QuerySet[QueueDay]:
     """Those that `user` may read, as a query."""
     if sees_everything(user):
