@@ -13,6 +13,7 @@ from .env import (
     read_bool,
     read_choice,
     read_dir,
+    read_holidays,
     read_int,
     read_list,
     read_networks,
@@ -245,6 +246,13 @@ TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")
 TASKQ_SPARK_MASTER = read_text("TASKQ_SPARK_MASTER", "local[*]")
 TASKQ_REPORTS_KEEP_DAYS = read_int("TASKQ_REPORTS_KEEP_DAYS", default=400, minimum=1, maximum=10_000)
 TASKQ_REPORT_MAIL_TO = read_list("TASKQ_REPORT_MAIL_TO")
+
+# Over how many days an objective's error budget runs.
+TASKQ_BUDGET_DAYS = read_int("TASKQ_BUDGET_DAYS", default=30, minimum=1, maximum=366)
+
+# Days that are not compared with the same weekday of past weeks: dates, or countries (DE, or DE-BY) whose holidays the
+# package `holidays` knows.
+TASKQ_HOLIDAYS = read_holidays("TASKQ_HOLIDAYS")
 
 # How taskq is reached from outside, for links in mails; and the server that takes mails.
 TASKQ_PUBLIC_URL = read_text("TASKQ_PUBLIC_URL").rstrip("/")

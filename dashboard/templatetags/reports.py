@@ -23,12 +23,14 @@ from queues.services.reporting.presenting.figures import (
     Part,
     brief,
     difference,
-    figure_title,
     funnel_of,
     jobs,
     share,
+    title_of_change,
     unit_of,
+    words_of_better,
     words_of_change,
+    words_of_history,
     words_of_losses,
     words_of_warning,
 )
@@ -37,7 +39,7 @@ from queues.services.reporting.values import Figures, Objective, QueueRow, Repor
 
 register = template.Library()
 
-for written_alike in (share, brief):
+for written_alike in (share, brief, jobs):
     register.filter(written_alike)
 
 GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "✕", "kept": "✕", "missing": "·", "none": ""}
@@ -47,6 +49,12 @@ GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "
 def seconds(value: float | None) -> str:
     """A duration in seconds, as `duration` writes one in ms."""
     return duration(None if value is None else value * 1_000)
+
+
+@register.filter
+def budget_left(left: float | None) -> str:
+    """A share of the error budget; what is overspent is written with a sign."""
+    return share(left) if left is None or left >= 0 else f"−{share(-left)}"
 
 
 @register.filter
@@ -92,6 +100,10 @@ def figure_cell(
 def change_of(one: KeyFigure) -> str:
     """`12 % more`, `2.1 points less`, `14 times as much`, `the same`; "" if there is nothing beside it."""
     return difference(one.value, one.against, one.figure.unit)
+
+
+for worded in (words_of_history, words_of_better):
+    register.filter(worded)
 
 
 @register.filter
@@ -162,7 +174,7 @@ def _text(context: Context, column: Column, row: Any, value: Any) -> Any:
         case Kind.QUEUE:
             return _scope_cell(context, row)
         case Kind.FIGURE:
-            return figure_title(value)
+            return title_of_change(row.what)
         case Kind.CHANGED:
             text = written(value, unit_of(row.what))
             return format_html("<b>{}</b>", text) if column.key == "value" else text
@@ -173,7 +185,7 @@ def _text(context: Context, column: Column, row: Any, value: Any) -> Any:
         case Kind.VERDICT:
             return _verdict(value)
         case Kind.LIMIT:
-            return f"≤ {seconds(value)}"
+            return f"{share(value.target)} ≤ {seconds(value.seconds)}"
     return written(value, column.kind)
 
 
@@ -213,7 +225,8 @@ def _share_in_time(objective: Objective | None) -> SafeString | str:
     """With a sign of whether the objective was met, which is told on hover."""
     if objective is None:
         return NOTHING
-    title = gettext("objective: p95 of waiting within %(limit)s") % {"limit": seconds(objective.seconds)}
+    told = {"share": share(objective.target), "limit": seconds(objective.seconds)}
+    title = gettext("objective: %(share)s of deliveries within %(limit)s") % told
     signs = {
         True: SafeString("✓ "),
         False: format_html('<span class="sr-only">{}</span>✕ ', gettext("missed")),

@@ -54,6 +54,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--date", required=True, action="append", type=date.fromisoformat, metavar="YYYY-MM-DD")
     parser.add_argument("--master", default="local[*]", help="Spark master (default: %(default)s)")
     parser.add_argument("--memory", default="", help="Java heap, as 2g: Spark's own if local, each executor's if not")
+    parser.add_argument(
+        "--holiday",
+        action="append",
+        default=[],
+        type=date.fromisoformat,
+        metavar="YYYY-MM-DD",
+        help="a day that is not judged by the same weekday of past weeks, nor other days by it",
+    )
     parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark's")
     asked = parser.parse_args(argv)
     if any("=" not in pair for pair in asked.conf):
@@ -87,7 +95,10 @@ def _report(asked: argparse.Namespace) -> None:
         with _scratch(output.storage) as scratch, session.spark_session(options, scratch=scratch) as spark:
             for day in days:
                 try:
-                    DayReport(spark, lake=asked.lake, output=output, day=day).run(master=options.master)
+                    report = DayReport(
+                        spark, lake=asked.lake, output=output, day=day, holidays=frozenset(asked.holiday)
+                    )
+                    report.run(master=options.master)
                 except Exception as error:
                     with contextlib.suppress(Exception):
                         output.forget(day)

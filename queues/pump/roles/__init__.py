@@ -1,7 +1,7 @@
 """The table of roles: what each does in a tick, and how often. `roles_for` gives those of one pool.
 
 A role whose tick is one operation of the engine is a line of the table. One that remembers something between two ticks
-has a file here: `bounds`, `drain`, `schedules` and `survey`.
+has a file here: `bounds`, `drain`, `objectives`, `schedules` and `survey`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from ..role import BackgroundRole, Tick
 from .bounds import DeadLetterBounds
 from .drain import INTERVAL_S as DRAIN_INTERVAL_S
 from .drain import Drain
+from .objectives import ObjectiveCounts
 from .schedules import Schedules
 from .survey import INTERVAL_S as SURVEY_INTERVAL_S
 from .survey import Survey
@@ -80,6 +81,7 @@ DRAIN_ALL_S: Final = 86_400.0
 def roles_for(pool: str, *, once: bool = False) -> tuple[BackgroundRole, ...]:
     """All roles of a pool. Keep the answer: a role may remember where it was. `once`: for a single turn of each."""
     bounds = BackgroundRole(name="bounds", interval_s=10.0, budget_s=2.0, tick=DeadLetterBounds(pool).tick)
+    objectives = BackgroundRole(name="objectives", interval_s=10.0, budget_s=0.0, tick=ObjectiveCounts(pool).tick)
     survey = BackgroundRole(name="survey", interval_s=SURVEY_INTERVAL_S, budget_s=0.0, tick=Survey().tick)
     drain = BackgroundRole(
         name="drain",
@@ -98,4 +100,4 @@ def roles_for(pool: str, *, once: bool = False) -> tuple[BackgroundRole, ...]:
     schedules = BackgroundRole(
         name="schedules", interval_s=0.25, budget_s=1.0, tick=firing.tick, wait=None if once else firing.wait
     )
-    return (PUMP, GROUPS, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, survey, drain, schedules)
+    return (PUMP, GROUPS, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, objectives, survey, drain, schedules)

@@ -94,10 +94,12 @@ TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
     "changes": {
         **_SCOPE,
         "figure": Kind.TEXT,
+        "hour": Kind.WHOLE,
         "value": Kind.REAL,
         "usual": Kind.REAL,
         "spread": Kind.REAL,
         "weeks": Kind.WHOLE,
+        "verdict": Kind.TEXT,
         "flagged": Kind.FLAG,
     },
 }

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -24,6 +24,7 @@ from queues.models import ReportTrigger
 from ..failures import BadRangeError, DayTakenError, ProcessDiedError, ReportFailedError, StoppedError
 from ..reading.days import today
 from .claims import new_run
+from .holidays import holidays_between
 from .loading import DayWork, Made, Progress, forget_run
 from .upkeep import compact_days
 
@@ -161,6 +162,9 @@ COMMAND: Final = (sys.executable, "-P", "-m", "queues.reports")
 FINISHED: Final = "finished"
 """The stage by which `queues.reports` says that all files of a day are written."""
 
+COMPARED: Final = timedelta(weeks=8)
+"""How far back the days are that a day is compared with."""
+
 WAIT_S: Final = 0.2
 """How soon a wish to stop is noticed."""
 
@@ -271,7 +275,9 @@ class _Batch:
             "--run": self._run_id,
             "--master": self._order.master or settings.TASKQ_SPARK_MASTER,
         }
-        dates = [part for day in days for part in ("--date", day.isoformat())]
+        repeated = [("--date", day) for day in days]
+        repeated += [("--holiday", day) for day in holidays_between(min(days) - COMPARED, max(days))]
+        dates = [part for name, day in repeated for part in (name, day.isoformat())]
         return [*(part for pair in options.items() for part in pair), *dates]
 
     def _check(self) -> None:
