@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
 
 from queues.services.reporting.failures import BadHolidaysError
 from queues.services.reporting.making.holidays import holidays_between
@@ -26,7 +26,7 @@ def test_what_is_neither_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) 
         read_holidays("X")
 
 
-def test_holidays_of_a_range_are_those_of_all_that_is_named(settings: SettingsWrapper) -> None:
+def test_holidays_of_a_range_are_those_of_all_that_is_named(settings: Any) -> None:
     settings.TASKQ_HOLIDAYS = [date(2026, 12, 24), date(2025, 12, 24), "DE-BY"]
 
     found = holidays_between(date(2026, 12, 20), date(2027, 1, 6))
@@ -35,7 +35,7 @@ def test_holidays_of_a_range_are_those_of_all_that_is_named(settings: SettingsWr
 
 
 @pytest.mark.parametrize("code", ["XX", "DE-XYZ"])
-def test_a_country_that_is_not_known_is_named(settings: SettingsWrapper, code: str) -> None:
+def test_a_country_that_is_not_known_is_named(settings: Any, code: str) -> None:
     settings.TASKQ_HOLIDAYS = [code]
 
     with pytest.raises(BadHolidaysError, match=f"TASKQ_HOLIDAYS: {code}: "):

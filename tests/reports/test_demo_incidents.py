@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from django.core.management import call_command
-from pytest_django.fixtures import SettingsWrapper
 
 from queues.lake.demo import DemoPlan
 from queues.lake.demo_conditions import HOLIDAY, Conditions, conditions_of
@@ -106,7 +105,7 @@ def test_incidents_are_drawn_late_enough_and_of_all_kinds() -> None:
     assert plan.incidents != DemoPlan(first=DAY, days=60, jobs_per_day=100, seed=2, with_incidents=True).incidents
 
 
-def test_the_command_lists_what_it_has_made(tmp_path: Path, settings: SettingsWrapper) -> None:
+def test_the_command_lists_what_it_has_made(tmp_path: Path, settings: Any) -> None:
     settings.TASKQ_LAKE_URL = str(tmp_path / "lake")
     told = StringIO()
 

@@ -24,7 +24,7 @@ def _of_country(code: str, years: Iterable[int]) -> set[date]:
         import holidays  # a large package, of which reports alone have need
     except ModuleNotFoundError as error:
         raise BadHolidaysError(
-            f"TASKQ_HOLIDAYS names the country {code}, which takes a package: pip install holidays"
+            f"TASKQ_HOLIDAYS names the country {code}, which takes a package: pip install 'taskq[reports]'"
         ) from error
     country, _, part = code.partition("-")
     try:
