@@ -148,6 +148,22 @@ def test_a_bad_hour_of_a_normal_day_is_flagged(spark: SparkSession, tmp_path: Pa
     assert judged["out all day", "published", None]["flagged"]
 
 
+def test_times_of_a_namespace_are_not_judged_by_the_hour(spark: SparkSession, tmp_path: Path) -> None:
+    """Unlike those of its queues, and its counts."""
+    week = [{"published": 4_000, "wait_p95": 500, "wait_count": 4_000}]
+    hour = {"hour": 10, "published": 200, "acked": 200, "wait_count": 200}
+    past = [*week, {**hour, "wait_p95": 500}] * 8
+    today = [*week, {**hour, "published": 0, "wait_p95": 50_000}]
+
+    judged = judge(spark, tmp_path, {"": Queue(past, today), "q": Queue(past, today)})
+
+    assert {key[:2] for key, row in judged.items() if key[2] is not None} == {
+        ("", "published"),
+        ("q", "published"),
+        ("q", "wait_p95"),
+    }
+
+
 def poisson(draw: Random, mean: float) -> int:
     product, count = draw.random(), 0
     while product > math.exp(-mean):

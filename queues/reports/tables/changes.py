@@ -168,7 +168,9 @@ def _long(rows: DataFrame, by: Sequence[str]) -> DataFrame:
         flags = f"{_sql(rule.of_hours)} AS of_hours, {_sql(rule.has_better)} AS has_better"
         structs.append(f"struct({said}, {numbers}, {flags}, {value} AS value, {past} AS past)")
     long = rows.selectExpr(*by, *_AT, f"inline(array({', '.join(structs)}))")
-    return long.where(f"(hour = {DAY} OR of_hours) AND size(past) > 0")
+    # Times of several queues together jump where one of them has a few jobs more or less.
+    is_judged = f"hour = {DAY} OR of_hours AND (scale != '{Scale.TIME}' OR queue != '')"
+    return long.where(f"({is_judged}) AND size(past) > 0")
 
 
 def _sql(flag: bool) -> str:
