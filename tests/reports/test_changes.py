@@ -43,7 +43,7 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def judge(spark: SparkSession, tmp_path: Path, queues: Mapping[str, Queue], **how: Any) -> Judged:
-    place = {"pool": "default", "namespace": "ns"}
+    place: dict[str, Any] = {"pool": "default", "namespace": "ns"}
     past = [place | {"queue": queue, **figures} for queue, one in queues.items() for figures in one.past]
     today = [place | {"queue": queue, **figures} for queue, one in queues.items() for figures in one.today]
     frames = [spark.read.parquet(write(tmp_path / f"{name}.parquet", rows)) for name, rows in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -47,7 +47,7 @@ def list_burn_rates(*, pool: str, now: datetime, most: int | None = None) -> lis
     return found[:most]
 
 
-def _of_rows(pool: str, rows: Iterable[ObjectiveWindow]) -> Iterable[BurningQueue]:
+def _of_rows(pool: str, rows: Iterable[ObjectiveWindow]) -> Iterator[BurningQueue]:
     for row in rows:
         namespace = row.namespace.name
         policy = policy_for(pool=pool, namespace=namespace, queue=row.queue)

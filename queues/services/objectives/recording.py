@@ -19,7 +19,7 @@ from queues.models import Namespace, ObjectiveWindow
 from queues.pools.database import read_metadata
 
 from ..policies import policy_for
-from .burn_rates import CELL_S, Deliveries, windows_of
+from .burn_rates import CELL_S, Deliveries, Windows, windows_of
 
 logger = logging.getLogger(__name__)
 
@@ -89,11 +89,15 @@ def _write(pool: str, counted: Mapping[tuple[str, str], Deliveries], end_s: int)
     with transaction.atomic():
         rows = ObjectiveWindow.objects.filter(namespace__pool__name=pool)
         known = {(row.namespace_id, row.queue): row.counts for row in rows}
-        kept, gone = [], []
+        kept: list[tuple[tuple[int, str], Windows]] = []
+        gone: list[tuple[int, str]] = []
         for key in known.keys() | new.keys():
             windows = windows_of(known.get(key, {}))
             windows.record(end_s - CELL_S, new.get(key, Deliveries()))
-            (kept if windows.hours else gone).append((key, windows))
+            if windows.hours:
+                kept.append((key, windows))
+            else:
+                gone.append(key)
         ObjectiveWindow.objects.bulk_create(
             [
                 ObjectiveWindow(
@@ -109,5 +113,5 @@ def _write(pool: str, counted: Mapping[tuple[str, str], Deliveries], end_s: int)
             unique_fields=["namespace", "queue"],
             update_fields=["counts", "recorded_until"],
         )
-        for (namespace, queue), _ in gone:
+        for namespace, queue in gone:
             rows.filter(namespace_id=namespace, queue=queue).delete()

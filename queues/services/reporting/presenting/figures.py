@@ -313,8 +313,8 @@ def words_of_history(history: History) -> str:
             return gettext("A holiday: it is not compared with the same weekday of past weeks.")
         case ChangeVerdict.TOO_FEW_WEEKS:
             text = gettext(
-                "Not enough history: to know what is usual takes reports of %(needed)s past weeks' same weekday; "
-                "there are %(weeks)s."
+                "Not enough history to know what is usual: it takes %(needed)s past weeks of the same weekday, "
+                "and there are %(weeks)s."
             )
             return text % {"needed": LEAST_WEEKS, "weeks": history.weeks}
     weeks = {"weeks": history.weeks}
