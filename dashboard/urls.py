@@ -6,20 +6,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 from django.views.i18n import set_language
 
-from .views import (
-    activity,
-    consumers,
-    dead_letters,
-    job,
-    overview,
-    push,
-    queue,
-    queues,
-    reports,
-    schedules,
-    workers,
-    workflows,
-)
+from .views import activity, consumers, dead_letters, job, overview, push, queues, reports, schedules, workflows
 from .views.decorators import only
 
 app_name = "dashboard"
@@ -37,11 +24,9 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     *overview.urlpatterns,
     *queues.urlpatterns,
-    *queue.urlpatterns,
     *job.urlpatterns,
     *dead_letters.urlpatterns,
     *consumers.urlpatterns,
-    *workers.urlpatterns,
     *schedules.urlpatterns,
     *workflows.urlpatterns,
     *push.urlpatterns,

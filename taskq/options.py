@@ -20,9 +20,10 @@ from queues.engine import (
     parse_backoff,
     parse_dependency,
 )
-from queues.engine.limits import GROUP_DEFAULT_DELAY_S, GROUP_DEFAULT_GRACE_S, GROUP_DEFAULT_SIZE
+from queues.engine.constants import GROUP_DEFAULT_DELAY_S, GROUP_DEFAULT_GRACE_S, GROUP_DEFAULT_SIZE
 
-from .outcomes import Delay, NotConfiguredError, seconds
+from .errors import NotConfiguredError
+from .outcomes import Delay, seconds
 
 DEFAULT_TRIES: Final = 25
 """As Sidekiq: with its backoff some three weeks."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from .constants import SECONDS_MAX
 from .errors import InvalidArgumentError
-from .limits import SECONDS_MAX
 
 DEFAULT_CAP_S = 3_600.0
 FAILURES_ONLY = "@failures"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 
 from .namespace import Namespace
 
@@ -15,7 +15,7 @@ class ObjectiveWindow(models.Model):
     some 160 stretches. `recorded_until`: the end of the latest five minutes that were counted."""
 
     namespace = models.ForeignKey(Namespace, on_delete=models.CASCADE, related_name="+", verbose_name=_("namespace"))
-    queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES)
+    queue = models.CharField(_("queue"), max_length=constants.NAME_MAX_BYTES)
     counts = models.JSONField(default=dict)
     recorded_until = models.DateTimeField(db_index=True)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final, TypeVar
 
 from queues.engine.backoff import Backoff, parse_backoff
-from queues.engine.queue_limits import NO_LIMITS, QueueLimits, parse_weights
+from queues.engine.queue_limits import NO_LIMITS, ConsumeLimits, parse_weights
 from queues.engine.values import HashedOnce
 from queues.models import QueuePolicy
 from queues.models.policy import OBJECTIVE_TARGET, OBJECTIVE_TARGET_MAX, OBJECTIVE_TARGET_MIN, WHOLE_NAMESPACE
@@ -55,9 +55,9 @@ class EffectivePolicy(HashedOnce):
         return OBJECTIVE_TARGET if self.objective_target is None else self.objective_target
 
     @cached_property
-    def queue_limits(self) -> QueueLimits | None:
+    def queue_limits(self) -> ConsumeLimits | None:
         """What consume enforces of these; None if it is nothing."""
-        queue_limits = QueueLimits(
+        queue_limits = ConsumeLimits(
             rate=self.rate or 0.0,
             burst=self.burst or 1,
             key_in_flight=self.key_in_flight or 0,

@@ -22,10 +22,10 @@ from queues.engine import (
 from queues.engine.keys import partition_keys
 from queues.engine.operations.maintain import reclaim
 from queues.models import Namespace, Pool, QueuePolicy
+from queues.pools.ttl_cache import forget_recent
 from queues.services.queues import attention as module
 from queues.services.queues.attention import OBJECTIVE_S, Attention, PoolReason, QueueReason, Severity, find_attention
 from queues.services.queues.visible_queues import PUMP_SILENT_MS, read_pool_survey, visible_pools
-from queues.services.recent import forget_recent
 
 from .people import POOL, SHOP, People
 from .surveyor import Surveyor, now_of
