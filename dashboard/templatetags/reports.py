@@ -39,7 +39,7 @@ from queues.services.reporting.values import Figures, Objective, QueueRow, Repor
 
 register = template.Library()
 
-for written_alike in (share, brief, jobs):
+for written_alike in (share, brief):
     register.filter(written_alike)
 
 GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "✕", "kept": "✕", "missing": "·", "none": ""}
@@ -49,6 +49,12 @@ GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "
 def seconds(value: float | None) -> str:
     """A duration in seconds, as `duration` writes one in ms."""
     return duration(None if value is None else value * 1_000)
+
+
+@register.filter
+def whole(number: float) -> str:
+    """`1707.5` → `1,708`: a number of jobs that comes from shares."""
+    return jobs(round(number))
 
 
 @register.filter

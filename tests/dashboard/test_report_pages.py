@@ -151,7 +151,7 @@ def test_a_bad_hour_is_named(people: People) -> None:
 
     text = text_of(people.bob.browser, OF_ORDERS)
 
-    assert "Acked, 10:00–11:00 0 20 100 % less" in text
+    assert "Acked, 10:00 0 20 100 % less" in text
     assert "Acked 40 the same (usual 40)" in text
 
 
@@ -181,7 +181,8 @@ def test_a_queue_with_an_objective_shows_what_is_left_of_its_budget(people: Peop
     text = text_of(people.bob.browser, OF_ORDERS)
 
     assert "90 % of deliveries within 1 s" in text
-    assert "Error budget of 30 days: left 33.3 % 40 late deliveries of 60 allowed" in text
+    assert "Error budget left 33.3 %" in text
+    assert "Of its 30 days: 40 late deliveries, 60 allowed." in text
     budget = charts_of(people.bob.browser, OF_ORDERS)["Error budget by day"]
     assert len(budget["x"]["values"]) == 28
     assert [one["values"][-1] for one in budget["series"]] == [pytest.approx(100 / 3), pytest.approx(100 / 60)]

@@ -40,7 +40,7 @@ class ErrorBudget:
     @property
     def allowed(self) -> float:
         """So many may be late."""
-        return round(self.total * (1 - self.target), 1)
+        return round(self.total * (1 - self.target), 6)
 
     @property
     def left(self) -> float | None:
@@ -81,7 +81,7 @@ def budget_of(series: Sequence[SeriesDay], *, target: float, shown: int) -> Erro
         days=days,
         target=target,
         total=sum(total for _, total in last),
-        late=round(sum(late for late, _ in last), 1),
+        late=round(sum(late for late, _ in last), 6),
         series=told,
     )
 

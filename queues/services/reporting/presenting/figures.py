@@ -301,7 +301,7 @@ def words_of_change(change: Change) -> str:
 def title_of_change(change: Change) -> str:
     """The figure, and its hour if it is that of one."""
     title = figure_title(change.figure)
-    return title if change.hour is None else f"{title}, {change.hour:02}:00–{change.hour + 1:02}:00"
+    return title if change.hour is None else f"{title}, {change.hour:02}:00"
 
 
 def words_of_history(history: History) -> str:
