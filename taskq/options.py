@@ -1,4 +1,8 @@
-"""How a task's jobs are treated: declared with the task, changed for one call by `.using(...)`."""
+"""How a task's jobs are treated: declared with the task, changed for one call by `.using(...)`.
+
+A job carries its backoff along; no worker computes the delay of a retry, but Redis, in
+`queues/engine/lua/lib/backoff.lua`, when the attempt has failed.
+"""
 
 from __future__ import annotations
 

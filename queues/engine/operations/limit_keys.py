@@ -1,4 +1,4 @@
-"""Which limit keys of a queue wait, and for what."""
+"""Lists which limit keys of a queue wait, and for what. `lua/consume_fair.lua` enforces their limits."""
 
 from __future__ import annotations
 
