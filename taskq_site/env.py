@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from datetime import time
+from datetime import date, time
 from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -103,6 +103,20 @@ def read_list(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
     """A comma-separated list; blanks around and between commas do not count."""
     items = [item.strip() for item in os.environ.get(name, "").split(",")]
     return [item for item in items if item] or list(default)
+
+
+def read_holidays(name: str) -> list[date | str]:
+    """A comma-separated list of dates, and of countries or their parts: `2026-12-24, DE-BY`. Raises EnvError."""
+    found: list[date | str] = []
+    for item in read_list(name):
+        if re.fullmatch(r"[A-Z]{2}(-[A-Z0-9]{1,3})?", item):
+            found.append(item)
+            continue
+        try:
+            found.append(date.fromisoformat(item))
+        except ValueError:
+            raise EnvError(f"{name}: {item}: expected dates such as 2026-12-24, or countries such as DE-BY") from None
+    return found
 
 
 def read_networks(name: str) -> list[IPv4Network | IPv6Network]:

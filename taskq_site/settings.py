@@ -14,6 +14,7 @@ from .env import (
     read_checked,
     read_choice,
     read_dir,
+    read_holidays,
     read_int,
     read_list,
     read_networks,
@@ -266,6 +267,13 @@ TASKQ_COST_RUN_SECOND = read_price("TASKQ_COST_RUN_SECOND")
 TASKQ_COST_MILLION_JOBS = read_price("TASKQ_COST_MILLION_JOBS")
 TASKQ_COST_GIB = read_price("TASKQ_COST_GIB")
 TASKQ_REPORT_MAIL_TO = read_list("TASKQ_REPORT_MAIL_TO")
+
+# Over how many days an objective's error budget runs.
+TASKQ_BUDGET_DAYS = read_int("TASKQ_BUDGET_DAYS", default=30, minimum=1, maximum=366)
+
+# Days that are not compared with the same weekday of past weeks: dates, or countries (DE, or DE-BY) whose holidays the
+# package `holidays` knows.
+TASKQ_HOLIDAYS = read_holidays("TASKQ_HOLIDAYS")
 
 # How taskq is reached from outside, for links in mails; and the server that takes mails.
 TASKQ_PUBLIC_URL = read_text("TASKQ_PUBLIC_URL").rstrip("/")

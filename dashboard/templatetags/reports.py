@@ -26,12 +26,14 @@ from queues.services.reporting.presenting.figures import (
     Part,
     brief,
     difference,
-    figure_title,
     funnel_of,
     jobs,
     share,
+    title_of_change,
     unit_of,
+    words_of_better,
     words_of_change,
+    words_of_history,
     words_of_losses,
     words_of_warning,
 )
@@ -50,6 +52,18 @@ GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "
 def seconds(value: float | None) -> str:
     """A duration in seconds, as `duration` writes one in ms."""
     return duration(None if value is None else value * 1_000)
+
+
+@register.filter
+def whole(number: float) -> str:
+    """`1707.5` → `1,708`: a number of jobs that comes from shares."""
+    return jobs(round(number))
+
+
+@register.filter
+def budget_left(left: float | None) -> str:
+    """A share of the error budget; what is overspent is written with a sign."""
+    return share(left) if left is None or left >= 0 else f"−{share(-left)}"
 
 
 @register.filter
@@ -120,6 +134,10 @@ def change_of(one: KeyFigure) -> str:
     return difference(one.value, one.against, one.figure.unit)
 
 
+for worded in (words_of_history, words_of_better):
+    register.filter(worded)
+
+
 @register.filter
 def warning_words(one: ReportWarning) -> str:
     """What it means for the figures, without its own text."""
@@ -188,7 +206,7 @@ def _text(context: Context, column: Column, row: Any, value: Any) -> Any:
         case Kind.QUEUE:
             return _scope_cell(context, row)
         case Kind.FIGURE:
-            return figure_title(value)
+            return title_of_change(row.what)
         case Kind.CHANGED:
             text = written(value, unit_of(row.what))
             return format_html("<b>{}</b>", text) if column.key == "value" else text
@@ -199,7 +217,7 @@ def _text(context: Context, column: Column, row: Any, value: Any) -> Any:
         case Kind.VERDICT:
             return _verdict(value)
         case Kind.LIMIT:
-            return f"≤ {seconds(value)}"
+            return f"{share(value.target)} ≤ {seconds(value.seconds)}"
     return written(value, column.kind)
 
 
@@ -239,7 +257,8 @@ def _share_in_time(objective: Objective | None) -> SafeString | str:
     """With a sign of whether the objective was met, which is told on hover."""
     if objective is None:
         return NOTHING
-    title = gettext("objective: p95 of waiting within %(limit)s") % {"limit": seconds(objective.seconds)}
+    told = {"share": share(objective.target), "limit": seconds(objective.seconds)}
+    title = gettext("objective: %(share)s of deliveries within %(limit)s") % told
     signs = {
         True: SafeString("✓ "),
         False: format_html('<span class="sr-only">{}</span>✕ ', gettext("missed")),

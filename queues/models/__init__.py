@@ -6,6 +6,7 @@ Jobs are in Redis only.
 
 from .activity import Activity, ActivityAction
 from .namespace import Namespace, Token, TokenLimit
+from .objective import ObjectiveWindow
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
@@ -20,6 +21,7 @@ __all__ = [
     "FireOutcome",
     "LakeMeasurement",
     "Namespace",
+    "ObjectiveWindow",
     "Overlap",
     "Pool",
     "PushEndpoint",

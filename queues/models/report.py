@@ -231,6 +231,7 @@ class QueueDay(models.Model):
     flagged = models.PositiveSmallIntegerField(default=0, help_text=_("How many of the changes are out of line."))
 
     objective_s = models.PositiveIntegerField(null=True)
+    objective_target = models.FloatField(null=True, help_text=_("Share of deliveries that had to."))
     objective_met = models.BooleanField(null=True)
     objective_share = models.FloatField(null=True, help_text=_("Share of deliveries that waited no longer than that."))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -33,7 +33,8 @@ from .seals import executors_check
 from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
-from .tables.comparisons import DIFFERS, backlog_of, begun_of, changes_of
+from .tables.changes import changes_of
+from .tables.comparisons import DIFFERS, backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, histograms_of, measures_of, metrics_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
@@ -63,8 +64,10 @@ class Done:
 class DayReport:
     """Computes and writes the tables of a day; a file that is damaged is left out and named."""
 
-    def __init__(self, spark: SparkSession, *, lake: str, output: Output, day: date) -> None:
-        self._spark, self._output, self._day = spark, output, day
+    def __init__(
+        self, spark: SparkSession, *, lake: str, output: Output, day: date, holidays: Collection[date] = frozenset()
+    ) -> None:
+        self._spark, self._output, self._day, self._holidays = spark, output, day, holidays
         self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
         self._damaged: dict[str, DamagedFile] = {}
@@ -243,9 +246,10 @@ class DayReport:
         begun.unpersist()
         sums.unpersist()
         today = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
-        past = past_figures(self._spark, output=self._output, day=self._day)
-        changes = changes_of(today, past, complete=self._is_complete)
-        self._write("changes", changes, *SCOPE, "figure")
+        past = past_figures(self._spark, output=self._output, day=self._day, holidays=self._holidays)
+        is_holiday = self._day in self._holidays
+        changes = changes_of(today, past, complete=self._is_complete, holiday=is_holiday)
+        self._write("changes", changes, *SCOPE, "figure", "hour")
 
     def _anchored(self, counts: DataFrame, sums: DataFrame, before: DataFrame) -> DataFrame | None:
         """What queues began the day with by Redis's own counts; None: none were noted on this day."""

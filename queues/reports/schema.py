@@ -123,11 +123,13 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
     "changes": (
         *_QUEUE_OR_ALL,
         Column("figure", "string", False, "a column of `figures`"),
-        Column("value", "double", True, "of this day; null: nothing to measure"),
-        Column("usual", "double", True, "median of the same weekday in past weeks"),
+        Column("hour", "int32", True, "hour of the day (UTC); null: the whole day", "h"),
+        Column("value", "double", True, "of this day or hour; null: nothing to measure"),
+        Column("usual", "double", True, "median of the same weekday, and hour, in past weeks"),
         Column("spread", "double", True, "median distance from the usual × 1.4826"),
         Column("weeks", "int32", False, "past weeks that have the figure", "weeks"),
-        Column("flagged", "bool", False, "whether the day is out of line"),
+        Column("verdict", "string", False, "worse, better, usual, too few weeks, holiday or incomplete"),
+        Column("flagged", "bool", False, "whether the day or hour is out of line, that is: worse"),
     ),
 }
 """By name. `date` is in the path of a file, and `run`, which says which run computed it."""
@@ -138,6 +140,6 @@ PRIMARY_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "tries": ("pool", "namespace", "queue", "attempt", "outcome"),
     "errors": ("pool", "namespace", "queue", "pattern"),
     "slow": ("pool", "namespace", "queue", "metric", "rank"),
-    "changes": ("pool", "namespace", "queue", "figure"),
+    "changes": ("pool", "namespace", "queue", "figure", "hour"),
 }
 """What tells a row from all others of its day and run."""

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from queues.lake.sketch import bounds
 from queues.services.reporting.planning.costs import RangeUsage, ScopeUsage
 from queues.services.reporting.planning.forecasts import Expected
+from queues.services.objectives.budgets import BudgetDay
 from queues.services.reporting.presenting.summary import LINES
 from queues.services.reporting.reading.merging import QueueHours
 from queues.services.reporting.values import Figures, Metric, QueueReport, SeriesDay, TryCount
@@ -154,6 +155,23 @@ def percentiles_by_day(days: Sequence[SeriesDay], metric: Metric) -> Chart:
     titles = {Metric.WAIT: _("Wait by day: due → delivered"), Metric.RUN_TIME: _("Run by day: delivered → acked")}
     nothing = _("No report of these days has figures for it.")
     return _by_day(titles[metric], "ms", [one.day for one in days], lines, found.get, empty=nothing)
+
+
+def budget_by_day(days: Sequence[BudgetDay]) -> Chart:
+    """What was left of the error budget at the end of each day, and what the day took; overspent is none left."""
+    return {
+        "title": _("Error budget by day"),
+        "x": {"unit": "day", "values": [_midnight_ms(one.day) for one in days]},
+        "y": axis("%"),
+        "series": [
+            {"name": _("left"), "values": [None if one.left is None else 100 * max(one.left, 0) for one in days]},
+            {
+                "name": _("burned on the day"),
+                "values": [None if one.burned is None else 100 * one.burned for one in days],
+            },
+        ],
+        "empty": _("No report of these days has figures for it."),
+    }
 
 
 def _by_day(

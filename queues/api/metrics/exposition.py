@@ -65,6 +65,12 @@ CLIENTS: Final = _metric("gauge", "redis_connected_clients", POOL, "Connections 
 BLOCKED: Final = _metric("gauge", "redis_blocked_clients", POOL, "Connections that wait in a blocking command.")
 QUEUES: Final = _metric("gauge", "queues", POOL, "Queues that hold anything, or are paused.")
 OMITTED: Final = _metric("gauge", "queues_omitted", POOL, "Queues that have no series of their own on this page.")
+BURN_RATE: Final = _metric(
+    "gauge",
+    "objective_burn_rate",
+    (*QUEUE, "window"),
+    "How fast the queue's error budget burns; at 1 it lasts as long as it is meant to. Windows: 5m, 30m, 1h, 6h, 3d.",
+)
 JOBS: Final = _metric("gauge", "jobs", (*QUEUE, "state"), "Jobs of a queue by state.")
 PAUSED: Final = _metric("gauge", "queue_paused", QUEUE, "Whether the queue is paused.")
 OLDEST: Final = _metric(

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from hmac import compare_digest
 from typing import Any, Final
 
@@ -16,6 +18,7 @@ from queues.engine.errors import TaskqError
 from queues.engine.queue_values import QueueStats
 from queues.engine.stats.heartbeats import OTHER_ENDPOINTS
 from queues.engine.values import JobState
+from queues.services.objectives.reading import BurningQueue, list_burn_rates
 from queues.services.pools.load import PoolLoad, QueueRanking, read_pool_load
 from queues.services.pools.managing import list_pools
 from queues.services.reporting.reading.measures import ReportMeasures, read_measures
@@ -59,6 +62,7 @@ async def render_metrics(context: ApiContext, *, visible: Collection[tuple[str, 
     page = Page(visible=visible)
     for pool, load in zip(pools, loads, strict=True):
         await add_pool(page, pool, load)
+        add_objectives(page, await context.call(partial(list_burn_rates, pool=pool, now=datetime.now(UTC))))
     add_reports(page, await context.call(read_measures))
     await add_traffic(
         page,
@@ -120,6 +124,13 @@ async def add_pool(page: Page, pool: str, load: PoolLoad | None) -> None:
             await asyncio.sleep(0)  # others are served meanwhile
     for state in JobState:
         page.add(t.JOBS, (pool, "", OTHER, state.value), load.rest.get(state, 0))
+
+
+def add_objectives(page: Page, burning: Sequence[BurningQueue]) -> None:
+    """Of the queues that burn their error budgets the fastest."""
+    for one in burning[: settings.TASKQ_METRICS_QUEUES]:
+        for window, rate in one.rates.rates.items():
+            page.add(t.BURN_RATE, (one.pool, one.namespace, one.queue, window), rate)
 
 
 def _add_partitions(page: Page, pool: str, load: PoolLoad) -> None:

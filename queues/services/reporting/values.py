@@ -215,13 +215,15 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """What people set for the queue: that 95 of 100 deliveries come within `seconds` of the job's being due.
+    """What people set for the queue: that the share `target` of deliveries comes within `seconds` of the job's being
+    due.
 
     `is_met` and `share` (0 to 1, of deliveries in time; from the histogram, so within 1 % of the bound): None if
     nothing was delivered.
     """
 
     seconds: int
+    target: float
     is_met: bool | None
     share: float | None
 
@@ -275,10 +277,25 @@ class SlowJob:
     worker: str
 
 
+LEAST_WEEKS: Final = 3
+"""So many past weeks it takes to know what is usual; `queues.reports.tables.changes` judges by it."""
+
+
+class ChangeVerdict(StrEnum):
+    """What a report says of a figure, as `queues.reports.tables.changes` writes it."""
+
+    WORSE = "worse"
+    BETTER = "better"
+    USUAL = "usual"
+    TOO_FEW_WEEKS = "too few weeks"
+    HOLIDAY = "holiday"
+    INCOMPLETE = "incomplete"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A figure against the same weekday's past weeks: `usual` is their median over `weeks` weeks. `is_flagged`: it is
-    out of line with them."""
+    """A figure against the same weekday's past weeks: `usual` is their median over `weeks` weeks. `hour`: it is that of
+    an hour, None of the day."""
 
     queue: str
     figure: str
@@ -286,7 +303,32 @@ class Change:
     usual: float | None
     spread: float | None
     weeks: int
-    is_flagged: bool
+    verdict: ChangeVerdict
+    hour: int | None = None
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether it is out of line, for the worse."""
+        return self.verdict is ChangeVerdict.WORSE
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it is out of line, for the better."""
+        return self.verdict is ChangeVerdict.BETTER
+
+    @property
+    def tells_usual(self) -> bool:
+        """Whether there are enough weeks to call anything usual."""
+        return self.weeks >= LEAST_WEEKS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What a day could be judged by: so many past weeks. `verdict` HOLIDAY, INCOMPLETE or TOO_FEW_WEEKS: why it was
+    not; else USUAL."""
+
+    weeks: int
+    verdict: ChangeVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

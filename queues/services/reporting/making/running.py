@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -28,6 +28,7 @@ from queues.spark_settings import SparkSettings
 from ..failures import BadRangeError, DayTakenError, EventsGoneError, ProcessDiedError, ReportFailedError, StoppedError
 from ..reading.days import today
 from .claims import new_run
+from .holidays import holidays_between
 from .loading import DayWork, Made, Progress, forget_run
 from .upkeep import compact_days
 
@@ -191,6 +192,9 @@ COMMAND: Final = (sys.executable, "-P", "-m", "queues.reports")
 FINISHED: Final = "finished"
 """The stage by which `queues.reports` says that all files of a day are written."""
 
+COMPARED: Final = timedelta(weeks=8)
+"""How far back the days are that a day is compared with."""
+
 WAIT_S: Final = 0.2
 """How soon a wish to stop is noticed."""
 
@@ -333,7 +337,9 @@ class _Batch:
             "--out": settings.TASKQ_REPORTS_URL,
             "--run": self._run_id,
         }
-        dates = [part for day in days for part in ("--date", day.isoformat())]
+        repeated = [("--date", day) for day in days]
+        repeated += [("--holiday", day) for day in holidays_between(min(days) - COMPARED, max(days))]
+        dates = [part for name, day in repeated for part in (name, day.isoformat())]
         return [*(part for pair in options.items() for part in pair), *dates]
 
     def _check(self) -> None:

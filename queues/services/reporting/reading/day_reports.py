@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from queues.models import Namespace, QueueDay, ReportDay, ReportState, ReportTrigger
+from queues.models.policy import OBJECTIVE_TARGET
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS
 from queues.pools.database import read_metadata
 
@@ -21,6 +22,7 @@ from ..values import (
     LOSSES,
     STALLED_AFTER,
     Change,
+    ChangeVerdict,
     DayEntry,
     DayState,
     ErrorGroup,
@@ -182,7 +184,12 @@ def row_of(row: QueueDay) -> QueueRow:
         figures=_figures(lambda name: getattr(row, name), first_at=row.first_at, last_at=row.last_at),
         objective=None
         if row.objective_s is None
-        else Objective(seconds=row.objective_s, is_met=row.objective_met, share=row.objective_share),
+        else Objective(
+            seconds=row.objective_s,
+            target=OBJECTIVE_TARGET if row.objective_target is None else row.objective_target,
+            is_met=row.objective_met,
+            share=row.objective_share,
+        ),
         flagged=row.flagged,
     )
 
@@ -270,8 +277,16 @@ def _change(one: Mapping[str, Any], queue: str) -> Change:
         usual=one["usual"],
         spread=one["spread"],
         weeks=one["weeks"],
-        is_flagged=one["flagged"],
+        verdict=_verdict(one),
+        hour=one.get("hour"),
     )
+
+
+def _verdict(one: Mapping[str, Any]) -> ChangeVerdict:
+    """Reports of earlier versions have flags only."""
+    if one.get("verdict"):
+        return ChangeVerdict(one["verdict"])
+    return ChangeVerdict.WORSE if one["flagged"] else ChangeVerdict.USUAL
 
 
 def _time(ms: int | None) -> datetime | None:
