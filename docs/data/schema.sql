@@ -158,17 +158,19 @@ CREATE TABLE report_slow (
     "run" VARCHAR NOT NULL -- which run computed it; `current.json` says the one that counts
 );
 
--- version 1; rows differ in: date, run, pool, namespace, queue, figure
+-- version 1; rows differ in: date, run, pool, namespace, queue, figure, hour
 CREATE TABLE report_changes (
     "pool" VARCHAR NOT NULL, -- name of the pool
     "namespace" VARCHAR NOT NULL, -- name of the namespace
     "queue" VARCHAR NOT NULL, -- name of the queue; empty: all of the namespace
     "figure" VARCHAR NOT NULL, -- a column of `figures`
-    "value" DOUBLE PRECISION, -- of this day; null: nothing to measure
-    "usual" DOUBLE PRECISION, -- median of the same weekday in past weeks
+    "hour" INTEGER, -- hour of the day (UTC); null: the whole day [h]
+    "value" DOUBLE PRECISION, -- of this day or hour; null: nothing to measure
+    "usual" DOUBLE PRECISION, -- median of the same weekday, and hour, in past weeks
     "spread" DOUBLE PRECISION, -- median distance from the usual × 1.4826
     "weeks" INTEGER NOT NULL, -- past weeks that have the figure [weeks]
-    "flagged" BOOLEAN NOT NULL, -- whether the day is out of line
+    "verdict" VARCHAR NOT NULL, -- worse, better, usual, too few weeks, holiday or incomplete
+    "flagged" BOOLEAN NOT NULL, -- whether the day or hour is out of line, that is: worse
     "date" DATE NOT NULL, -- the UTC day, YYYY-MM-DD
     "run" VARCHAR NOT NULL -- which run computed it; `current.json` says the one that counts
 );

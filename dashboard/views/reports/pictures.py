@@ -9,9 +9,9 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from queues.lake.sketch import bounds
+from queues.services.objectives.budgets import BudgetDay
 from queues.services.reporting.planning.costs import RangeUsage, ScopeUsage
 from queues.services.reporting.planning.forecasts import Expected
-from queues.services.objectives.budgets import BudgetDay
 from queues.services.reporting.presenting.summary import LINES
 from queues.services.reporting.reading.merging import QueueHours
 from queues.services.reporting.values import Figures, Metric, QueueReport, SeriesDay, TryCount
