@@ -28,6 +28,7 @@ from queues.lake.deletion import (
     measure_lake,
     remove_deleted,
 )
+from queues.lake.demo import DemoPlan, write_demo
 from queues.lake.files import DayFiles, Gap, list_days, read_day
 from queues.lake.lines import Entries
 from queues.lake.names import DELETED, EntryId, drained_name, gap_name
@@ -243,3 +244,10 @@ def test_a_lake_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
     (tmp_path / DELETED).write_text("in the way")
     with pytest.raises(LakeError):
         delete_day(str(tmp_path), DAY, reason="asked for", files=0, size=0)
+
+
+def test_no_demo_data_is_made_of_a_deleted_day(url: str) -> None:
+    delete(url)
+    with pytest.raises(LakeError, match="the lake no longer has 2026-03-17"):
+        write_demo(url, DemoPlan(first=BEFORE, days=3, jobs_per_day=10), tell=lambda _day, _events: None)
+    assert measure_lake(url).days.keys() == {BEFORE, AFTER}

@@ -18,6 +18,7 @@ from taskq_site.env import (
     read_list,
     read_price,
     read_secret,
+    read_size,
     read_url,
 )
 from taskq_site.private_data import FILE_NAME, keep_secret_key
@@ -54,6 +55,22 @@ def test_a_price_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: 
     monkeypatch.setenv("X", text)
     with pytest.raises(EnvError, match="expected a price such as"):
         read_price("X")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("", 0), ("0", 0), ("12345", 12_345), ("2K", 2_048), ("500m", 500 << 20), ("20 GB", 20 << 30), ("1TiB", 1 << 40)],
+)
+def test_a_size_takes_units(monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
+    monkeypatch.setenv("X", text)
+    assert read_size("X") == size
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "1.5G", "10P", "G", "1 2"])
+def test_a_size_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("X", text)
+    with pytest.raises(EnvError, match=r"X=.*: expected bytes, or a number with a unit such as 500M"):
+        read_size("X")
 
 
 def test_a_choice_is_found_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:

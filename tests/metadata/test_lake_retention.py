@@ -21,7 +21,8 @@ from queues.lake.storage import Storage
 from queues.models import Activity, LakeMeasurement, QueueDay, ReportDay, ReportState
 from queues.pump.lake_upkeep import LakeUpkeep
 from queues.services.reporting.failures import EventsGoneError
-from queues.services.reporting.making.due_days import BACK_DAYS, due_days
+from queues.services.reporting.making.due_days import due_days
+from queues.services.reporting.values import BACK_DAYS
 from queues.services.reporting.making.lake_retention import (
     DAYS_AT_ONCE,
     LakeRules,

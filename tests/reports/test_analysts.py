@@ -117,8 +117,7 @@ def test_a_view_is_made_of_each_report_table(views: duckdb.DuckDBPyConnection) -
 
 
 def test_the_notebook_finds_the_bad_deploy(notebook: Ran) -> None:
-    assert PLAN.bad_deploy is not None
-    worst = PLAN.bad_deploy.day
+    worst = PLAN.incidents[0].day
 
     assert f"{worst:%A} {worst}: " in notebook.printed
     assert "of 7 queues, 2026-03-02 to 2026-03-16" in notebook.printed

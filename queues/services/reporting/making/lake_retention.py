@@ -21,7 +21,6 @@ from queues.lake.storage import LakeError, Storage
 from queues.models import ActivityAction, LakeMeasurement, ReportDay, ReportState
 
 from ...activity import note_activity
-from .due_days import BACK_DAYS
 
 logger = logging.getLogger(__name__)
 
