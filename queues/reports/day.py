@@ -91,11 +91,13 @@ class DayReport:
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
             self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
-            files = read_day(self._lake, self._day, check_seals=executors_check(self._spark))
+            files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
             self._live = self._readable(files.live)
             self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day)
-            before = read_day(self._lake, _day_before(self._day), check_seals=executors_check(self._spark))
+            before = read_day(
+                self._lake, _day_before(self._day), check_seals=executors_check(self._spark, master=master)
+            )
             earlier = self._readable(before.live)
             left_out = self._damaged.values()
             run_id = f"{self._output.run_id}-{turn}"

@@ -25,9 +25,8 @@ SIZE_MAX: Final = 64 << 20
 """An executor holds a file twice while it looks at it. Larger ones are looked at here: of each only its end is read."""
 
 
-def executors_check(spark: SparkSession) -> SealCheck | None:
+def executors_check(spark: SparkSession, *, master: str) -> SealCheck | None:
     """For `read_day`. None: all of Spark is here, and to look at the ends of files takes less."""
-    master = spark.conf.get("spark.master", "local") or ""
     return None if master.startswith("local") else partial(sound_rows, spark)
 
 

@@ -26,6 +26,9 @@ SMALL = (
     "--conf=spark.driver.memory=512m",
     "--conf=spark.sql.shuffle.partitions=2",
 )
+FILES = 205
+"""So many that executors look at them."""
+
 DEPLOY = "org.apache.spark.deploy"
 URL = re.compile(r"spark://127\.0\.0\.1:\d+")
 
@@ -68,7 +71,9 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
     plan = DemoPlan(first=date.fromisoformat(DAYS[0]), days=1, jobs_per_day=500)
     write_demo(str(lake), plan, tell=lambda day, events: None)
     later = event("published", ms(DAYS[1]), job="01J", published=ms(DAYS[1]), size=1)
-    write_lake(lake, [later])
+    for number in range(FILES):
+        write_lake(lake, [later], name=f"made-{number}.parquet")
+    (lake / f"date={DAYS[1]}" / "hour=00" / "made-7.parquet").write_bytes(b"no Parquet")
 
     options = (f"--master={master}", *SMALL)
     status, said, errors = ended(start(command(lake, out, *reversed(DAYS), options=options)))
@@ -96,7 +101,7 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
         for row in read_table(out, DAYS[1], "figures")
         if row["namespace"] == later["namespace"]
     }
-    assert of_later == {(queue, hour): (1, True) for queue in (later["queue"], "") for hour in (0, None)}
+    assert of_later == {(queue, hour): (FILES - 1, True) for queue in (later["queue"], "") for hour in (0, None)}
     carried = {
         row["queue"]: (row["backlog"], row["backlog_base_known"])
         for row in read_table(out, DAYS[1], "figures")
@@ -105,3 +110,4 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
     assert carried == {queue: backlog for queue, backlog in left.items() if backlog[0]}
     (app,) = (tmp_path / "work").glob("app-*")
     assert [path.name for path in app.iterdir()] == ["0"], "there was no executor"
+    assert "hour=00/made-7.parquet" in (app / "0" / "stderr").read_text(), "no executor looked at a file left out"

@@ -85,7 +85,8 @@ def test_few_or_large_files_are_left_to_the_driver(spark: SparkSession, lake: Pa
 
 
 def test_a_local_master_looks_itself(spark: SparkSession) -> None:
-    assert seals.executors_check(spark) is None
+    assert seals.executors_check(spark, master="local[*]") is None
+    assert seals.executors_check(spark, master="spark://there:7077") is not None
 
 
 def entry_of(path: Path) -> Entry:

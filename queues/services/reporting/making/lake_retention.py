@@ -21,6 +21,7 @@ from queues.lake.storage import LakeError, Storage
 from queues.models import ActivityAction, LakeMeasurement, ReportDay, ReportState
 
 from ...activity import note_activity
+from ..values import BACK_DAYS
 
 logger = logging.getLogger(__name__)
 
