@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from queues.api.metrics.exposition import Page
+from queues.api.metrics.page import add_objectives
 from queues.services.objectives.budgets import budget_of
 from queues.services.objectives.burn_rates import (
     CELL_S,
@@ -20,6 +22,7 @@ from queues.services.objectives.burn_rates import (
     burn_rates,
     windows_of,
 )
+from queues.services.objectives.reading import BurningQueue
 from queues.services.reporting.values import Figures, Objective, QueueRow, SeriesDay, Spread
 
 NOW_S = 1_772_000_000 // HOUR_S * HOUR_S
@@ -149,3 +152,25 @@ def test_days_without_deliveries_or_reports_burn_nothing() -> None:
 
     assert budget.left is None
     assert [(one.left, one.burned) for one in budget.series] == [(None, None)] * 2
+
+
+def test_burn_rates_are_on_the_page_of_metrics_for_those_who_may_see_the_namespace() -> None:
+    burning = [
+        BurningQueue(
+            pool="default",
+            namespace=namespace,
+            queue="q",
+            objective_s=1,
+            rates=burn_rates(windows(lambda ago: 2), target=TARGET, end_s=NOW_S),
+            until=datetime.fromtimestamp(NOW_S, UTC),
+        )
+        for namespace in ("ns", "secret")
+    ]
+    page = Page(visible={("default", "ns")})
+
+    add_objectives(page, burning)
+
+    lines = [line for line in page.text().splitlines() if line.startswith("taskq_objective_burn_rate{")]
+    assert [line.partition("window=")[2].partition("}")[0] for line in lines] == [f'"{window}"' for window in WINDOWS]
+    assert [float(line.rpartition(" ")[2]) for line in lines] == pytest.approx([2] * len(WINDOWS))
+    assert "secret" not in page.text()

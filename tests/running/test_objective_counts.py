@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from queues.engine import Engine, PublishOptions, consume, open_engine, publish
 from queues.models import DEFAULT_POOL, Namespace, ObjectiveWindow, Pool, QueuePolicy
 from queues.pump.roles.objectives import ObjectiveCounts
+from queues.services.objectives.burning import find_burning_objectives
 from queues.services.objectives.reading import list_burn_rates, read_burn_rates
 
 pytestmark = pytest.mark.django_db
@@ -77,6 +78,33 @@ def test_each_stretch_is_counted_once_whoever_counts(engine: Engine, orders: Nam
     (found,) = list_burn_rates(pool=DEFAULT_POOL, now=datetime.fromtimestamp(START_MS / 1_000 + 400, UTC))
     assert found.rates.alert is not None
     assert found.rates.alert.severity == "page"
+
+
+def test_a_queue_that_burns_is_found_until_it_is_over(engine: Engine, orders: Namespace) -> None:
+    QueuePolicy.objects.create(namespace=orders, queue="", objective_s=1, objective_target=0.99)
+    role = ObjectiveCounts(DEFAULT_POOL)
+    deliver(engine, "late", at_ms=START_MS + MINUTE_MS, waited_ms=10_000, jobs=8)
+    deliver(engine, "late", at_ms=START_MS + MINUTE_MS, waited_ms=10, jobs=8)
+    deliver(engine, "quick", at_ms=START_MS + MINUTE_MS, waited_ms=10, jobs=8)
+    at = datetime.fromtimestamp(START_MS / 1_000, UTC)
+
+    assert find_burning_objectives(pool=DEFAULT_POOL, now=at) == []
+    role.tick(engine, START_MS + 5 * MINUTE_MS)
+
+    found = find_burning_objectives(pool=DEFAULT_POOL, now=at + timedelta(minutes=5))
+    assert found is not None
+    assert [(one.namespace, one.queue, one.size, one.share) for one in found] == [("orders", "late", 8, 0.5)]
+    assert found[0].since == at - timedelta(minutes=55)
+    assert found[0].facts["text"] == (
+        "The error budget burns 50 times too fast: in the last 1h, 8 of 16 deliveries came later than after 1 s."
+    )
+    assert find_burning_objectives(pool=DEFAULT_POOL, now=at + timedelta(minutes=25)) is None  # no pump counts
+    role.tick(engine, START_MS + 10 * MINUTE_MS)
+    assert find_burning_objectives(pool=DEFAULT_POOL, now=at + timedelta(minutes=10)) != []  # the half hour burns
+    role.tick(engine, START_MS + 60 * MINUTE_MS)
+    tickets = find_burning_objectives(pool=DEFAULT_POOL, now=at + timedelta(minutes=60))
+    assert tickets is not None
+    assert [one.facts["severity"] for one in tickets] == ["ticket"]
 
 
 def test_queues_without_an_objective_have_no_row_and_idle_ones_lose_theirs(engine: Engine, orders: Namespace) -> None:
