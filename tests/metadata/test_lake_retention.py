@@ -22,7 +22,6 @@ from queues.models import Activity, LakeMeasurement, QueueDay, ReportDay, Report
 from queues.pump.lake_upkeep import LakeUpkeep
 from queues.services.reporting.failures import EventsGoneError
 from queues.services.reporting.making.due_days import due_days
-from queues.services.reporting.values import BACK_DAYS
 from queues.services.reporting.making.lake_retention import (
     DAYS_AT_ONCE,
     LakeRules,
@@ -33,6 +32,7 @@ from queues.services.reporting.making.lake_retention import (
 )
 from queues.services.reporting.making.running import Order, make_report
 from queues.services.reporting.making.upkeep import reopen_late_days
+from queues.services.reporting.values import BACK_DAYS
 from tests.support.reports import at, event, write_events, write_report
 
 from .reporting import Place, add_day, add_row
