@@ -66,8 +66,8 @@ bench-worker: $(STAMP) ## Workers beside Celery, Dramatiq, RQ, Huey, arq, taskiq
 	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --group peers; })
 	TASKQ_BENCH_PEERS=$(if $(PEERS),$(CURDIR)/$(PEERS)/bin/python) $(BIN)/python -m bench workers $(ARGS)
 
-bench-reports: $(STAMP) ## Reports of days of 10 and 30 million events (ARGS="--millions 10")
-	$(BIN)/python -m bench.reports $(ARGS)
+bench-reports: $(STAMP) ## Reports of days of five shapes, DuckDB beside them (ARGS="--only 0 4 --cluster")
+	$(BIN)/python -m bench.reporting $(ARGS)
 
 bench-anomalies: $(STAMP) ## Which share of seeded incidents reports flag, and which share of flags is false (ARGS="--each")
 	$(BIN)/python -m bench.anomalies $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Any, Final
 
 from django import template
@@ -14,8 +15,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
 from dashboard.formatting import age, compact, duration, escape_visibly, number
+from dashboard.templatetags.jobs import size
 from dashboard.views.reports.home import short_weekday
 from dashboard.views.reports.scopes import ReportScope
+from queues.services.reporting.planning.theta_method import Interval
 from queues.services.reporting.presenting.figures import (
     NOTHING,
     TIME_TITLES,
@@ -83,6 +86,29 @@ def exactly(value: float | None, unit: str) -> str:
     if unit == "jobs":
         return jobs(value)
     return f"{jobs(value)} ms" if unit == "ms" and value is not None else written(value, unit)
+
+
+@register.filter
+def money(value: Decimal | None, currency: str) -> str:
+    """`12.34 EUR`: with two decimals or, below 1, as many as show three digits; a dash for None."""
+    if value is None:
+        return NOTHING
+    decimals = 2 if not value or abs(value) >= 1 else min(2 - value.adjusted(), 12)
+    return f"{value:,.{decimals}f} {currency}".rstrip()
+
+
+@register.filter
+def between(interval: Interval | None, unit: str) -> str:
+    """`1,200 (900 – 1,500)`: what is expected, and the interval; a dash for None. `unit`: jobs, s, bytes."""
+    if interval is None:
+        return NOTHING
+    writers: dict[str, Callable[[float], str]] = {
+        "jobs": lambda value: compact(round(value)),
+        "s": seconds,
+        "bytes": lambda value: size(round(value)),
+    }
+    low, expected, high = (writers[unit](value) for value in (interval.low, interval.expected, interval.high))
+    return f"{expected} ({low} – {high})"
 
 
 @register.simple_tag

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .deletion import find_deletion
 from .demo_conditions import conditions_of
 from .demo_incidents import Incident, IncidentKind, draw_holiday, draw_incidents
 from .demo_jobs import events_of_hour, whole
@@ -75,14 +76,16 @@ class DemoPlan:
 def write_demo(lake: str, plan: DemoPlan, *, tell: Callable[[date, int], None]) -> int:
     """Write the plan's events; `tell` is told of each hour that is written, with the events so far. → events
 
-    Raises DemoThereError, and LakeError if the lake cannot be written.
+    Raises DemoThereError, and LakeError if a day was deleted, or the lake cannot be written.
     """
     storage = Storage(lake)
     for number in range(plan.days):
         day = plan.first + timedelta(days=number)
+        if deletion := find_deletion(storage, day):
+            raise LakeError(f"{deletion}. Demo data can be made of later days only.")
         for folder in hour_folders(storage, day):
             if any(entry.name.startswith(PREFIX) for entry in storage.list(folder)):
-                raise DemoThereError(f"There is demo data of {day} already: delete {storage.path(day_dir(day))} first.")
+                raise DemoThereError(f"There is demo data of {day} already: delete {storage.url(day_dir(day))} first.")
     events = 0
     for _, hours in groupby(demo_hours(plan), key=itemgetter(0)):
         files: dict[str, str] = {}

@@ -10,7 +10,7 @@ from .objective import ObjectiveWindow
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
-from .report import QueueDay, ReportDay, ReportState, ReportTrigger
+from .report import LakeMeasurement, QueueDay, ReportDay, ReportState, ReportTrigger
 from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "ActivityAction",
     "CatchUp",
     "FireOutcome",
+    "LakeMeasurement",
     "Namespace",
     "ObjectiveWindow",
     "Overlap",

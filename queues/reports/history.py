@@ -11,6 +11,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from queues.lake.deletion import deleted_days
 from queues.lake.storage import Storage
 
 from .events import no_rows, spark_url
@@ -30,11 +31,24 @@ _FIGURES: Final = t.StructType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Predecessor:
+    """The report of the day before. `handed_on`: a digest of what the next day takes from it (`handed_on_by`)."""
+
+    date: str
+    run: str
+    handed_on: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """How many jobs each queue had left when the day began. `known`: whether other queues had none."""
+    """How many jobs each queue had left when the day began. `known`: whether other queues had none.
+
+    `report`: the report that says so, None if there is none.
+    """
 
     backlog: DataFrame
     known: bool
+    report: Predecessor | None = None
 
 
 def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date) -> Before:
@@ -42,12 +56,24 @@ def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date)
     yesterday = day - timedelta(days=1)
     run_id = output.run_that_counts(yesterday)
     if run_id is None:
-        first = min((entry.name for entry in Storage(lake).list("") if entry.name.startswith("date=")), default="")
-        is_first = first in ("", f"date={day.isoformat()}")
+        storage = Storage(lake)
+        first = min((entry.name for entry in storage.list("") if entry.name.startswith("date=")), default="")
+        is_first = first in ("", f"date={day.isoformat()}") and not deleted_days(storage)
         return Before(backlog=_backlog(figures_of_days(spark, [])), known=is_first)
-    return Before(
-        backlog=_backlog(figures_of_days(spark, [output.table_url(yesterday, "figures", run_id)])), known=True
-    )
+    figures = figures_of_days(spark, [output.table_url(yesterday, "figures", run_id)])
+    report = Predecessor(date=yesterday.isoformat(), run=run_id, handed_on=output.handed_on(yesterday, run_id))
+    return Before(backlog=_backlog(figures), known=True, report=report)
+
+
+def handed_on_by(figures: DataFrame, lost: DataFrame) -> str:
+    """A digest of what the next day's report takes from a day: the backlogs of its queues and the leases it lost.
+
+    `figures`: of the day, without hours. `lost`: (scope, job, attempt), each once.
+    """
+    hashes = _backlog(figures).selectExpr(f"xxhash64({', '.join(SCOPE)}, backlog, backlog_base_known) AS hash")
+    hashes = hashes.unionAll(lost.selectExpr(f"xxhash64({', '.join(SCOPE)}, job, attempt) AS hash"))
+    (row,) = hashes.selectExpr("count(*) AS n", "sum(CAST(hash AS decimal(38, 0))) AS sum").collect()
+    return f"{row['n']}:{row['sum'] or 0}"
 
 
 def past_figures(
@@ -95,6 +121,13 @@ class Output:
         """Without it, the run does not count. Raises LakeError."""
         content = json.dumps(summary, indent=1, ensure_ascii=False).encode()
         self.storage.put(f"{self.folder(day)}/summary.json", content)
+
+    def handed_on(self, day: date, run_id: str) -> str:
+        """What a run's summary says of it; "" if it says nothing."""
+        try:
+            return str(json.loads(self.storage.read(f"{self.folder(day, run_id)}/summary.json"))["handed_on"])
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return ""
 
     def forget(self, day: date) -> None:
         """Delete what this run has written for a day, if anything."""

@@ -25,6 +25,7 @@ from queues.services.reporting.making.claims import claim_day
 from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order, make_report, make_reports
 from queues.services.reporting.reading.days import today
+from queues.spark_settings import SparkSettings
 from tests.support.reports import figures
 from tests.support.waiting import wait_until
 
@@ -98,17 +99,71 @@ def test_a_namespace_has_the_errors_of_its_queues(place: Place, orders: Namespac
     assert whole.tries == [{"attempt": 1, "outcome": "acked", "jobs": 2}]
 
 
+BALANCE: dict[str, Any] = {"pool": "default", "appended": 10, "in_lake": 7, "damaged": None, "dropped": 0} | {
+    "dropped_around": 0,
+    "difference": 3,
+}
+
+
+def test_the_day_says_how_the_lake_stands_beside_redis(place: Place) -> None:
+    place.plan_report(reconciliation=[BALANCE], warnings=[{"kind": "missing", "text": "3 events"}])
+
+    make(place)
+
+    day = ReportDay.objects.get()
+    assert day.reconciliation == [BALANCE]
+    assert day.warnings == [{"kind": "missing", "text": "3 events"}]
+
+
+def test_a_summary_that_says_something_else_of_that_is_no_report(place: Place) -> None:
+    place.plan_report(reconciliation=[BALANCE | {"what": 1}])
+    assert failing(place).kind == "bad_results"
+
+
 def test_the_day_says_what_its_report_rests_on(place: Place) -> None:
     found = [{"kind": "corrupt", "text": "x.parquet was left out"}, {"kind": "unheard-of", "text": "hm"}]
     place.plan_report(events=10, files=2, warnings=found)
 
-    make(place, master="spark://there:7077")
+    make(place, spark=SparkSettings(master="spark://there:7077"))
 
     day = ReportDay.objects.get()
     assert (day.state, day.share, day.events, day.files, day.complete) == (ReportState.DONE, 1.0, 10, 2, True)
     assert day.master == "spark://there:7077"
     assert day.run == day.reported_run
     assert day.warnings == [{"kind": "corrupt", "text": "x.parquet was left out"}, {"kind": "other", "text": "hm"}]
+
+
+def test_the_process_gets_sparks_settings_those_asked_for_before_those_of_the_environment(place: Place) -> None:
+    place.plan_report()
+    asked = SparkSettings(memory="4g", conf={"spark.a": "asked"})
+    configured = {
+        "TASKQ_SPARK_MASTER": "sc://there:15002",
+        "TASKQ_SPARK_MEMORY": "1g",
+        "TASKQ_SPARK_PROPERTIES": "/etc/spark.properties",
+        "TASKQ_SPARK_CONF": {"spark.a": "no", "spark.secret": "hunter2"},
+    }
+
+    with override_settings(**configured):
+        make(place, spark=asked)
+
+    (summary,) = place.out.glob("date=*/run=*/summary.json")
+    told = json.loads(summary.read_text())["asked"]
+    assert (told["--master"], told["--memory"]) == ("sc://there:15002", "4g")
+    assert told["--properties-file"] == "/etc/spark.properties"
+    assert json.loads(told.pop("conf")) == {"spark.a": "asked", "spark.secret": "hunter2"}
+    assert "hunter2" not in str(told), "command lines can be read by all users of the machine"
+
+
+def test_what_the_process_wrote_to_its_standard_error_is_in_the_log(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.plan_report()
+    place.plan(**json.loads((place.root / "plan.json").read_text()), errors=["Picked up JAVA_TOOL_OPTIONS: -x", "hm"])
+
+    make(place)
+
+    said = [record.getMessage() for record in caplog.records if "standard error" in record.getMessage()]
+    assert said == ["report: standard error: hm"]
 
 
 def test_of_very_many_warnings_some_are_kept(place: Place) -> None:
@@ -188,6 +243,7 @@ def test_made_up_data_may_go(place: Place) -> None:
     ("plan", "kind", "words"),
     [
         ({"error": "No Java was found", "kind": "java_missing"}, "java_missing", "No Java was found"),
+        ({"error": "Spark failed", "kind": "x", "errors": ["ERROR why"]}, "x", "of its standard error:\nERROR why"),
         ({"die": "silent"}, "process_died", "ended with status 3"),
         ({"die": "silent"}, "process_died", "java.lang.OutOfMemoryError: Java heap space"),
         ({"die": "killed"}, "process_died", "was ended by SIGKILL"),

@@ -110,6 +110,7 @@ def test_each_role_has_a_turn_at_least_every_ten_seconds() -> None:
         "objectives",
         "survey",
         "drain",
+        "counts",
         "schedules",
     }
 

@@ -489,5 +489,6 @@ def test_every_pool_has_these_roles() -> None:
         ("objectives", 10.0),
         ("survey", 0.2),
         ("drain", 0.5),
+        ("counts", 5.0),
         ("schedules", 0.25),
     ]

@@ -1,7 +1,7 @@
 """The table of roles: what each does in a tick, and how often. `roles_for` gives those of one pool.
 
 A role whose tick is one operation of the engine is a line of the table. One that remembers something between two ticks
-has a file here: `bounds`, `drain`, `objectives`, `schedules` and `survey`.
+has a file here: `bounds`, `counts`, `drain`, `objectives`, `schedules` and `survey`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ from queues.engine.operation import Plan
 
 from ..role import BackgroundRole, Tick
 from .bounds import DeadLetterBounds
+from .counts import BUDGET_S as COUNTS_BUDGET_S
+from .counts import INTERVAL_S as COUNTS_INTERVAL_S
+from .counts import SHARE as COUNTS_SHARE
+from .counts import CountsRole
 from .drain import INTERVAL_S as DRAIN_INTERVAL_S
 from .drain import Drain
 from .objectives import ObjectiveCounts
@@ -75,7 +79,7 @@ SWEEPER: Final = BackgroundRole(name="sweeper", interval_s=0.25, budget_s=0.15, 
 # What deleted queues held → freed.
 DELETER: Final = BackgroundRole(name="deleter", interval_s=1.0, budget_s=5.0, tick=free_deleted_queues)
 
-DRAIN_ALL_S: Final = 86_400.0
+ONCE_S: Final = 86_400.0
 
 
 def roles_for(pool: str, *, once: bool = False) -> tuple[BackgroundRole, ...]:
@@ -86,18 +90,24 @@ def roles_for(pool: str, *, once: bool = False) -> tuple[BackgroundRole, ...]:
     drain = BackgroundRole(
         name="drain",
         interval_s=DRAIN_INTERVAL_S,
-        budget_s=DRAIN_ALL_S if once else 5.0,
+        budget_s=ONCE_S if once else 5.0,
         tick=Drain(
             pool,
             url=settings.TASKQ_LAKE_URL,
             every_s=settings.TASKQ_LAKE_EVERY_S,
             everything=once,
-            notes_counts=True,
         ).tick,
         wait=None if once else FullStreams().wait,
+    )
+    counts = BackgroundRole(
+        name="counts",
+        interval_s=COUNTS_INTERVAL_S,
+        budget_s=ONCE_S if once else COUNTS_BUDGET_S,
+        tick=CountsRole(pool, url=settings.TASKQ_LAKE_URL).tick,
+        share=1.0 if once else COUNTS_SHARE,
     )
     firing = Schedules(pool)
     schedules = BackgroundRole(
         name="schedules", interval_s=0.25, budget_s=1.0, tick=firing.tick, wait=None if once else firing.wait
     )
-    return (PUMP, GROUPS, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, objectives, survey, drain, schedules)
+    return (PUMP, GROUPS, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, objectives, survey, drain, counts, schedules)

@@ -8,6 +8,12 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+BACK_DAYS: Final = 31
+"""Days that ended longer ago are reported by command only."""
+
+DRAINED_S: Final = 30
+"""How long a drain may take that begins when events are TASKQ_LAKE_EVERY_S old: then an hour's last ones are there."""
+
 STALLED_AFTER: Final = timedelta(minutes=2)
 """A run that has shown no sign of life for so long may be taken over."""
 
@@ -31,6 +37,10 @@ class WarningKind(StrEnum):
     """A file of the lake could not be read and was left out."""
     GAP = "gap"
     """Events were dropped before they reached the lake."""
+    MISSING = "missing"
+    """By Redis's own count there were more events than the lake has, and nothing says why."""
+    SURPLUS = "surplus"
+    """The lake has more events than Redis counted."""
     BACKLOG = "backlog"
     """Redis's own counts of jobs do not agree with the events; backlogs follow the counts."""
     LEFT_OUT = "left_out"
@@ -40,7 +50,7 @@ class WarningKind(StrEnum):
     OTHER = "other"
 
 
-LOSSES: Final = frozenset({WarningKind.CORRUPT, WarningKind.GAP})
+LOSSES: Final = frozenset({WarningKind.CORRUPT, WarningKind.GAP, WarningKind.MISSING})
 """Warnings of a report that lacks events."""
 
 
@@ -53,25 +63,49 @@ class ReportWarning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PoolEvents:
+    """The events of a pool on a day, as Redis counted them and as the lake has them (`queues.lake.reconciliation`).
+
+    `appended` None: none was noted. `damaged` None: of some files nobody knows. `difference`: above 0 events are
+    missing, below there are too many.
+    """
+
+    pool: str
+    appended: int | None
+    in_lake: int
+    damaged: int | None
+    dropped: int
+    dropped_around: int
+    difference: int
+
+    @property
+    def surplus(self) -> int:
+        """Events too many."""
+        return max(0, -self.difference)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DayEntry:
     """A day and its report. What is about the installation as a whole (`error`, `events`, `files`, `master`, texts of
-    warnings) is for superusers; others find "" and None.
+    warnings, `reconciliation`) is for superusers; others find "", () and None.
 
     `share` 0 to 1 and `stage` are of a run under way; `is_stalled`: it has shown no sign of life for two minutes.
-    `is_complete`: the day was over when the report was computed. `took_s`: from the start of the command until the rows
-    were there. `error`: one or more lines in English, Spark's own words among them.
+    `is_complete`: the day was over when the report was computed; `last_event_at`: of those in it. `took_s`: from the
+    start of the command until the rows were there. `error`: one or more lines in English, Spark's own words among them.
     """
 
     day: date
     state: DayState
     reported_at: datetime | None = None
     is_complete: bool = False
+    last_event_at: datetime | None = None
     is_demo: bool = False
     took_s: float | None = None
     events: int | None = None
     files: int | None = None
     master: str = ""
     warnings: tuple[ReportWarning, ...] = ()
+    reconciliation: tuple[PoolEvents, ...] = ()
     stage: str = ""
     share: float = 0.0
     started_at: datetime | None = None
@@ -83,6 +117,11 @@ class DayEntry:
     @property
     def has_report(self) -> bool:
         return self.reported_at is not None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the lake and Redis's own counts do not agree."""
+        return any(one.difference for one in self.reconciliation)
 
     @property
     def lacks_events(self) -> bool:

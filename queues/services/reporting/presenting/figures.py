@@ -350,6 +350,10 @@ def words_of_warning(kind: WarningKind, text: str) -> str:
         return gettext("A file of the event lake could not be read; what it holds is not counted.")
     if kind is WarningKind.GAP:
         return gettext("Events were lost before they reached the event lake: figures are too low.")
+    if kind is WarningKind.MISSING:
+        return gettext("By Redis's own count there were more events than the event lake has: figures are too low.")
+    if kind is WarningKind.SURPLUS:
+        return gettext("The event lake has more events than Redis counted: figures may be too high.")
     if kind is WarningKind.BACKLOG:
         return gettext("Redis's own counts of jobs do not agree with the events; backlogs follow the counts.")
     if kind is WarningKind.LEFT_OUT:

@@ -336,6 +336,12 @@ BESIDE: Final = Table(
     )
 )
 
+RECONCILIATION: Final = Table(
+    columns=tuple(
+        _column(name) for name in ("pool", "appended", "in_lake", "damaged", "dropped", "dropped_around", "difference")
+    )
+)
+
 TABLES: Final[Mapping[str, Table]] = {
     "namespaces": NAMESPACES,
     "queues": QUEUES,
@@ -348,6 +354,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "tries": TRIES,
     "objectives": OBJECTIVES,
     "figures": BESIDE,
+    "reconciliation": RECONCILIATION,
 }
 """By the names that addresses of downloads have."""
 

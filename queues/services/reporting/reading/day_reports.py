@@ -29,6 +29,7 @@ from ..values import (
     Figures,
     Metric,
     Objective,
+    PoolEvents,
     QueueReport,
     QueueRow,
     ReportWarning,
@@ -112,6 +113,11 @@ def days_that_lack_events(begin: date, end: date) -> frozenset[date]:
     return frozenset(day for day, warnings in found if any(one.get("kind") in LOSSES for one in warnings))
 
 
+def has_demo_days(begin: date, end: date) -> bool:
+    """Whether a report of a range, ends included, is of made-up data. Raises MetadataUnavailableError."""
+    return read_metadata(ReportDay.objects.filter(date__range=(begin, end), demo=True).exists)
+
+
 def visible_rows(user: User) -> QuerySet[QueueDay]:
     """Those that `user` may read, as a query."""
     if sees_everything(user):
@@ -143,12 +149,14 @@ def entry_of(day: ReportDay, *, for_superuser: bool) -> DayEntry:
         state=DayState(day.state),
         reported_at=day.reported_at,
         is_complete=day.complete,
+        last_event_at=day.last_event_at,
         is_demo=day.demo,
         took_s=day.took_s,
         events=day.events if for_superuser else None,
         files=day.files if for_superuser else None,
         master=day.master if for_superuser else "",
         warnings=tuple(_warning(one, for_superuser=for_superuser) for one in day.warnings),
+        reconciliation=tuple(PoolEvents(**one) for one in day.reconciliation) if for_superuser else (),
         stage=day.stage,
         share=day.share,
         started_at=day.claimed_at,
