@@ -5,6 +5,14 @@ Jobs are in Redis only.
 """
 
 from .activity import Activity, ActivityAction
+from .incident import (
+    Incident,
+    IncidentChange,
+    IncidentChangeKind,
+    IncidentKind,
+    IncidentLook,
+    IncidentSeverity,
+)
 from .namespace import Namespace
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
@@ -19,6 +27,12 @@ __all__ = [
     "ActivityAction",
     "CatchUp",
     "FireOutcome",
+    "Incident",
+    "IncidentChange",
+    "IncidentChangeKind",
+    "IncidentKind",
+    "IncidentLook",
+    "IncidentSeverity",
     "Namespace",
     "Overlap",
     "Pool",
