@@ -205,6 +205,8 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "job_not_found": _("There is no such thing here"),
     "worker_not_found": _("There is no such worker, or it has not reported lately"),
     "push_endpoint_not_found": _("There is no such thing here"),
+    "incident_not_found": _("Not found, or you don't have access"),
+    "alert_channel_not_found": _("Not found, or you don't have access"),
     "workflow_not_found": _("There is no such workflow here, or it was forgotten after it had ended"),
     "workflow_conflict": _("The workflow is not in a state in which that can be done"),
     "schedule_not_found": _("There is no such thing here"),

@@ -8,8 +8,10 @@ from django.views.i18n import set_language
 
 from .views import (
     activity,
+    alerts,
     consumers,
     dead_letters,
+    incidents,
     job,
     overview,
     push,
@@ -36,6 +38,8 @@ urlpatterns = [
     path("logout/", only("POST")(LogoutView.as_view(next_page="dashboard:login")), name="logout"),
     path("language/", set_language, name="set_language"),
     *overview.urlpatterns,
+    *incidents.urlpatterns,
+    *alerts.urlpatterns,
     *queues.urlpatterns,
     *queue.urlpatterns,
     *job.urlpatterns,

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
+from queues.services.incident_watch.visible_incidents import read_last_consumed, read_queue_incidents
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.push.reading import read_endpoint_row
 from queues.services.queues.limit_keys import read_limit_keys
@@ -126,7 +127,22 @@ def _now(request: HttpRequest, place: QueuePlace) -> Context:
         {"state": one, "count": now.stats.counts[one], "query": write_query(one, wanted), "current": one is state}
         for one in JobState
     ]
-    return {"place": place, "now": now, "tabs": tabs, "live_query": write_query(state, wanted)}
+    return {
+        "place": place,
+        "now": now,
+        "tabs": tabs,
+        "live_query": write_query(state, wanted),
+        **_incidents(request, place),
+    }
+
+
+def _incidents(request: HttpRequest, place: QueuePlace) -> Context:
+    """What is wrong with the queue, or with its pool; and when a job was last consumed, if nobody does."""
+    named = {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+    lines = read_queue_incidents(user=request.user, **named)
+    shown = [line for line in lines if line.is_of_queue or line.severity != "info"]
+    is_idle = any(line.kind == "no_consumer" for line in shown)
+    return {"incidents": shown, "last_consumed": read_last_consumed(**named) if is_idle else None}
 
 
 def _jobs(request: HttpRequest, place: QueuePlace) -> Context:

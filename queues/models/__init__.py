@@ -5,6 +5,7 @@ Jobs are in Redis only.
 """
 
 from .activity import Activity, ActivityAction
+from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
 from .incident import (
     Incident,
     IncidentChange,
@@ -25,6 +26,10 @@ __all__ = [
     "DEFAULT_POOL",
     "Activity",
     "ActivityAction",
+    "AlertChannel",
+    "AlertDelivery",
+    "AlertEvent",
+    "AlertTransport",
     "CatchUp",
     "FireOutcome",
     "Incident",

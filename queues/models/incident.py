@@ -135,11 +135,12 @@ class IncidentChange(models.Model):
 class IncidentLook(models.Model):
     """When the watch last looked at a pool, so that of several processes one looks at a time.
 
-    `subject`: a pool's name; empty for what concerns the whole installation.
+    `subject`: a pool's name; empty for what concerns the whole installation. `jobs`: in the pool when it last answered.
     """
 
     subject = models.CharField(max_length=limits.NAME_MAX_BYTES, blank=True, unique=True)
     looked_at = models.DateTimeField()
+    jobs = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         default_permissions = ()

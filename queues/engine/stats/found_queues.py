@@ -38,7 +38,8 @@ class FoundQueue(NamedTuple):
     """A queue as a survey found it: a tuple, for there are thousands of them. Percentiles: (50, 95, 99), ms.
 
     `oldest_due_ms`: when the ready job that is due longest became due. `waited_for`: a consumer waits on it.
-    `died`, `leases_lost`: in the last five minutes. `dropped`: dead letters that bounds dropped (`QueueStats.dropped`).
+    `died`, `leases_lost`, `acked`: in the last five minutes. `dropped`: dead letters that bounds dropped
+    (`QueueStats.dropped`).
     """
 
     namespace: str
@@ -67,6 +68,7 @@ class FoundQueue(NamedTuple):
     run_p50: float | None
     run_p95: float | None
     run_p99: float | None
+    acked: int = 0
 
     @property
     def size(self) -> int:
@@ -105,6 +107,7 @@ def found_queue(stats: QueueStats, *, waited_for: bool) -> FoundQueue:
         sum(stats.dropped.values()),
         *(wait[percent] for percent in ("p50", "p95", "p99")),
         *(run[percent] for percent in ("p50", "p95", "p99")),
+        stats.acked,
     )
 
 

@@ -10,7 +10,8 @@ the job-minute: 300 jobs that wait for a minute, or five that wait for an hour.
     warning     impact >= WARNING_IMPACT
     info        less
 
-Kinds in which no job is harmed have a ceiling (CEILINGS). The table of examples is in `docs/incidents.md`.
+What concerns a whole pool stops jobs that nobody could count, so it counts as FLOORS jobs at least. Kinds in which no
+job is harmed have a ceiling (CEILINGS). The table of examples is in `docs/incidents.md`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,15 @@ AT_REST_SHARE: Final = 0.02
 LOST_KINDS: Final = frozenset({IncidentKind.JOBS_DYING})
 """Their jobs do not go on by themselves."""
 
+FLOORS: Final[Mapping[IncidentKind, int]] = {
+    IncidentKind.REDIS_AWAY: 1_000,
+    IncidentKind.REDIS_UNUSABLE: 1_000,
+    IncidentKind.REDIS_FULL: 1_000,
+    IncidentKind.PUMP_AWAY: 10,
+    IncidentKind.PUMP_LATE: 10,
+}
+"""Jobs that an incident counts as at least."""
+
 CEILINGS: Final[Mapping[IncidentKind, IncidentSeverity]] = {
     IncidentKind.PAUSED: IncidentSeverity.INFO,
     IncidentKind.EVENTS_DROPPED: IncidentSeverity.WARNING,
@@ -46,24 +56,30 @@ RANKS: Final[Mapping[str, int]] = {severity.value: rank for rank, severity in en
 """The worst first."""
 
 
-def impact_of(finding: Finding, *, now: datetime) -> float:
-    """Job-minutes."""
-    lasted = max(0.0, (now - finding.since).total_seconds() / 60)
+def impact_of(finding: Finding, *, now: datetime, since: datetime | None = None) -> float:
+    """Job-minutes. `since`: when its incident began, if it has one."""
+    began = finding.since if since is None else min(since, finding.since)
+    lasted = max(0.0, (now - began).total_seconds() / 60)
     minutes = MINUTES_MAX if finding.kind in LOST_KINDS else min(lasted, MINUTES_MAX)
-    return finding.size * minutes * min(1.0, max(0.0, finding.share))
+    return max(finding.size, FLOORS.get(finding.kind, 0)) * minutes * min(1.0, max(0.0, finding.share))
 
 
-def severity_of(finding: Finding, *, now: datetime) -> IncidentSeverity:
-    """By impact, not by kind."""
-    impact = impact_of(finding, now=now)
-    if impact >= CRITICAL_IMPACT:
-        found = IncidentSeverity.CRITICAL
-    elif impact >= WARNING_IMPACT:
-        found = IncidentSeverity.WARNING
-    else:
-        found = IncidentSeverity.INFO
+def severity_of(
+    finding: Finding, *, now: datetime, since: datetime | None = None, before: str = IncidentSeverity.INFO
+) -> IncidentSeverity:
+    """By impact, not by kind. `before`: what it has been; it falls when the impact is below half of that bound only."""
+    impact = impact_of(finding, now=now, since=since)
+    found = _by_impact(impact)
+    if RANKS[found] > RANKS[before]:
+        found = min(_by_impact(2 * impact), found, key=lambda severity: RANKS[severity])
     ceiling = CEILINGS.get(finding.kind, found)
     return max(found, ceiling, key=lambda severity: RANKS[severity])
+
+
+def _by_impact(impact: float) -> IncidentSeverity:
+    if impact >= CRITICAL_IMPACT:
+        return IncidentSeverity.CRITICAL
+    return IncidentSeverity.WARNING if impact >= WARNING_IMPACT else IncidentSeverity.INFO
 
 
 def worst_of(severities: Iterable[str]) -> IncidentSeverity | None:
