@@ -15,6 +15,7 @@ from queues.engine.errors import TaskqError
 from queues.engine.queue_values import QueueStats
 from queues.engine.stats.heartbeats import OTHER_ENDPOINTS
 from queues.engine.values import JobState
+from queues.services.incidents.reading import count_open
 from queues.services.pools.load import PoolLoad, QueueRanking, read_pool_load
 from queues.services.pools.managing import list_pools
 
@@ -56,6 +57,8 @@ async def render_metrics(context: ApiContext, *, visible: Collection[tuple[str, 
     page = Page(visible=visible)
     for pool, load in zip(pools, loads, strict=True):
         await add_pool(page, pool, load)
+    for labels, number in sorted((await context.call(count_open)).items()):
+        page.add(t.INCIDENTS, labels, number)
     await add_traffic(
         page,
         # First what others will read: so no page, by whichever worker, falls behind an earlier one.

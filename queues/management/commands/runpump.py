@@ -1,4 +1,4 @@
-"""manage.py runpump: the background roles (`queues.pump.roles`) of all pools, and nightly reports."""
+"""manage.py runpump: the background roles (`queues.pump.roles`) of all pools, incidents and alerts, nightly reports."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
+from queues.pump.incidents import IncidentChores
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
 from queues.services.pools.managing import check_pools, list_pools
@@ -37,7 +38,11 @@ class Command(BaseCommand):
         HEARTBEAT.begin()
         heartbeats = (HEARTBEAT.beat,) if heartbeat is None else (HEARTBEAT.beat, heartbeat.touch)
         service = BackgroundService(
-            _pool_names, check_pools=_log_problems, heartbeats=heartbeats, nightly=NightlyReports()
+            _pool_names,
+            check_pools=_log_problems,
+            heartbeats=heartbeats,
+            nightly=NightlyReports(),
+            incidents=IncidentChores(),
         )
         if once:
             self._run_once(service)

@@ -15,6 +15,7 @@ from typing import Final
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import Count, Q
 
 from queues.models import (
     ActivityAction,
@@ -93,7 +94,9 @@ def list_channels(*, user: User) -> Sequence[Channel]:
 
     Raises MetadataUnavailableError.
     """
-    rows = AlertChannel.objects.select_related("namespace__pool").order_by("namespace__name", "name", "pk")
+    waiting = Count("deliveries", filter=Q(deliveries__sent_at=None, deliveries__failed_at=None))
+    rows = AlertChannel.objects.select_related("namespace__pool").annotate(waiting=waiting)
+    rows = rows.order_by("namespace__name", "name", "pk")
     if sees_everything(user):
         return [_channel(row) for row in read_metadata(lambda: list(rows))]
     visible = Namespace.objects.visible_to(user).order_by().values("pk")
@@ -229,7 +232,7 @@ def _channel(row: AlertChannel) -> Channel:
         ),
         last_sent_at=row.last_sent_at,
         last_error=row.last_error,
-        waiting=AlertDelivery.objects.filter(channel=row, sent_at=None, failed_at=None).count(),
+        waiting=getattr(row, "waiting", 0),
     )
 
 
