@@ -89,9 +89,7 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     ),
     (
         "invalid url",
-        InputMessage(
-            field="url", words=_("Jobs are delivered to public addresses only, unless a setting allows others.")
-        ),
+        InputMessage(field="url", words=_("Requests go to public addresses only, unless a setting allows others.")),
     ),
     *(
         (f"invalid headers: {start}", InputMessage(field="headers", words=words))
@@ -111,6 +109,13 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
             ),
         ),
     ),
+    ("invalid note: it is", InputMessage(field="note", words=_("Write something into the note first."))),
+    ("invalid note", InputMessage(field="note", words=_("A note has at most 2,000 characters."))),
+    (
+        "invalid addresses",
+        InputMessage(field="addresses", words=_("One to 20 e-mail addresses, separated by commas.")),
+    ),
+    ("invalid channel", InputMessage(words=_("There are 20 alert channels here already: delete one first."))),
     ("invalid timeout", InputMessage(field="timeout_s", words=_("From 1 to 300 seconds."))),
     ("invalid concurrency", InputMessage(field="concurrency", words=_("From 1 to 1,000."))),
     ("invalid rate", InputMessage(field="rate_per_s", words=_("From 0.01 to 10,000 per second."))),

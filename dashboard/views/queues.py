@@ -42,7 +42,7 @@ GROUPS: Final[tuple[tuple[Promise | str, tuple[tuple[str, Promise | str], ...]],
 """The columns of numbers, by group."""
 
 STATE_NAMES: Final = (
-    ("attention", _("Needs attention")),
+    ("attention", _("With incidents")),
     ("paused", _("Paused")),
     ("ready", _("With ready jobs")),
     ("delayed", _("With delayed jobs")),

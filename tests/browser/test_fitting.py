@@ -67,8 +67,8 @@ def test_the_longest_name_leaves_room_for_what_is_wrong(page: Page, shop: Shop) 
     shop.bury(name, "550 no such mailbox", jobs=30)  # so many that other tests' queues do not push it off the list
 
     page.goto("/")
-    why = page.locator(".attention-list li").filter(has_text=name).locator(".why")
-    expect(why).to_contain_text("Dead letters: 30 in 5 min", timeout=25_000)
+    why = page.locator(".incident-list li").filter(has_text=name).locator(".why")
+    expect(why).to_contain_text("30 jobs died in the last 5 min", timeout=25_000)
     assert why.evaluate("(element) => element.clientWidth") > DESKTOP["width"] / 3
 
     page.goto(f"/dead/?queue={name}")

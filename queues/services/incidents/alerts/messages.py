@@ -16,6 +16,7 @@ from django.utils.translation import gettext, ngettext
 
 from queues.models import AlertDelivery, AlertEvent, Incident
 
+from ..lines import told_facts
 from ..severity import RANKS, worst_of
 from ..wording import meaning_of, say, say_group, title_of
 
@@ -41,9 +42,9 @@ def webhook_payload(delivery: AlertDelivery) -> Mapping[str, Any]:
             "pool": incident.pool,
             "namespace": incident.namespace,
             "queue": incident.queue,
-            "size": delivery.size,
+            "size": size_for(delivery),
             "share": incident.share,
-            "facts": incident.facts,
+            "facts": facts_for(delivery),
             "since": _iso(incident.since),
             "opened_at": _iso(incident.opened_at),
             "resolved_at": _iso(incident.resolved_at) if delivery.event == AlertEvent.RESOLVED else None,
@@ -87,6 +88,22 @@ def subject_of(deliveries: Sequence[AlertDelivery]) -> str:
     return "taskq: " + (", ".join(parts) or gettext("this is a test"))
 
 
+def size_for(delivery: AlertDelivery) -> int:
+    """Of a whole pool only those are told how many jobs there are who are told of all namespaces."""
+    return delivery.size if _is_told_all(delivery) else 0
+
+
+def facts_for(delivery: AlertDelivery) -> Mapping[str, Any]:
+    """Likewise: not what an error says, which may name hosts."""
+    facts = delivery.incident.facts if delivery.incident else {}
+    return facts if _is_told_all(delivery) else told_facts(facts)
+
+
+def _is_told_all(delivery: AlertDelivery) -> bool:
+    incident = delivery.incident
+    return delivery.channel.namespace_id is None or bool(incident and incident.namespace)
+
+
 def url_of(incident: Incident) -> str:
     """Its page, if TASKQ_PUBLIC_URL says where this installation is."""
     base = settings.TASKQ_PUBLIC_URL
@@ -112,7 +129,7 @@ def _line(group: Sequence[AlertDelivery]) -> tuple[str, Incident | None]:
     if len(group) == 1:
         return f"{_prefix(first)} {_place(first.incident)}: {_sentence(first)}", first.incident
     kind = first.incident.kind
-    size = sum(one.size for one in group)
+    size = sum(size_for(one) for one in group)
     return f"{_prefix(first)} {say_group(kind, count=len(group), size=size)}", None
 
 
@@ -135,7 +152,7 @@ def _sentence(delivery: AlertDelivery) -> str:
     assert incident is not None, "the caller has looked"
     if delivery.event == AlertEvent.RESOLVED:
         return gettext("%(title)s is over.") % {"title": title_of(incident.kind)}
-    return say(incident.kind, size=delivery.size, facts=incident.facts)
+    return say(incident.kind, size=size_for(delivery), facts=facts_for(delivery))
 
 
 def _with_link(text: str, incident: Incident | None) -> str:
