@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -24,7 +25,7 @@ from queues.services.incidents.alerts.channels import (
 from .decorators import action, confirm_first, done, is_live, page
 from .parameters import read_act
 
-INVALID = 400
+INVALID: Final = 400
 
 
 class ChannelAct(StrEnum):
@@ -120,7 +121,7 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _show_form(request: HttpRequest, form: ChannelForm, pk: int | None = None) -> HttpResponse:
-    context = {"form": form, "pk": pk, "places": places_to_alert(user=request.user)}
+    context: dict[str, Any] = {"form": form, "pk": pk, "places": places_to_alert(user=request.user)}
     if pk is not None:
         context["channel"], context["latest"] = read_channel(user=request.user, pk=pk)
     status = INVALID if form.is_bound and form.errors else 200

@@ -34,6 +34,7 @@ from queues.services.incidents.severity import AT_REST_SHARE
 from queues.services.queues.objectives import OBJECTIVE_S
 from queues.services.queues.visible_queues import PUMP_SILENT_MS, read_pool_survey, read_pool_surveys
 from queues.services.recent import forget_recent
+from tests.support.waiting import wait_until
 
 from .people import POOL, SHOP, People
 from .surveyor import Surveyor, now_of
@@ -290,16 +291,20 @@ def test_reports_that_failed_are_one_incident(people: People) -> None:
     assert found.facts["day"] == (now.date() - timedelta(days=1)).isoformat()
 
 
-def test_a_pool_that_answers_again_resolves_its_incident(surveyor: Surveyor, people: People) -> None:
-    url = Pool.objects.get(name=POOL).url
-    Pool.objects.filter(name=POOL).update(url="unix:///nowhere/redis.sock")
-    forget_recent()
-    look_around(now=timezone.now(), every=timedelta(0))
-    assert Incident.objects.get().kind == "redis_away"
-
-    Pool.objects.filter(name=POOL).update(url=url)
+def test_a_pool_that_answers_again_resolves_its_incident(
+    engine: Engine, surveyor: Surveyor, people: People, redis_url: str
+) -> None:
     surveyor.look()
-    for _ in range(3):
-        look_around(now=timezone.now(), every=timedelta(0))
+    Pool.objects.create(name="away", url="unix:///nowhere/redis.sock")
+    look_around(now=timezone.now(), every=timedelta(0))
+    incident = Incident.objects.get(kind="redis_away")
+    assert (incident.pool, incident.resolved_at) == ("away", None)
+    Pool.objects.filter(name="away").update(url=f"{redis_url}?db=1")
 
-    assert Incident.objects.get().resolved_at is not None
+    def is_resolved() -> bool:
+        forget_recent()
+        look_around(now=timezone.now(), every=timedelta(0))
+        incident.refresh_from_db()
+        return incident.resolved_at is not None
+
+    wait_until(is_resolved, or_fail="the pool answers, and its incident stays open")

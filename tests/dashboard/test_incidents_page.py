@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queues.engine import Engine, PublishOptions, consume, fail, publish
+from queues.engine import Engine, PublishOptions, ack, consume, fail, publish
 from queues.models import Activity, AlertChannel, Incident, IncidentKind
 from queues.services.incident_watch.watch import look_around
 from queues.services.incidents.findings import Finding, Look
@@ -58,7 +58,7 @@ def lines(text: str) -> list[str]:
     if listed is None:
         return []
     items = re.findall(r"<li.*?</li>", listed[1])
-    return [" ".join(re.sub(r"<form.*?</form>|<[^>]+>", " ", item).split()) for item in items]
+    return [" ".join(re.sub(r"<form.*?</form>|<[^>]+>", " ", item).split()).replace(" ,", ",") for item in items]
 
 
 def test_120_dead_letters_are_not_healthy_though_none_died_lately(
@@ -149,7 +149,7 @@ def test_buttons_are_those_that_the_reader_may_press(
 
     text = page(getattr(people, person).browser)
 
-    listed = text[text.index('<ul class="incident-list">') : text.index("</ul>")]
+    listed = text.partition('<ul class="incident-list">')[2].partition("</ul>")[0]
     assert listed.count("<button") == buttons, "pause, acknowledge"
     assert 'href="/consumers/?by=queue&amp;namespace=default%2Fshop&amp;q=orders"' in listed
     assert 'href="/queues/default/shop/orders/?state=ready"' in listed
@@ -177,7 +177,8 @@ def test_the_banner_says_when_a_job_was_last_consumed(engine: Engine, surveyor: 
     keys, now = engine.queue(SHOP, "orders"), now_of(engine)
     earlier = now - 20 * 60_000
     engine.run(publish(keys, [b"x"] * 300, PublishOptions(ttl_ms=0), now_ms=earlier))
-    engine.run(consume(keys, ttr_ms=1, now_ms=earlier))
+    (job,) = engine.run(consume(keys, ttr_ms=1, now_ms=earlier)).jobs
+    engine.run(ack(keys, [job.job_id], now_ms=earlier))
     surveyor.look(now_ms=earlier + 60_000)
     watch(surveyor)
 
@@ -209,7 +210,11 @@ def test_nobody_learns_of_incidents_of_a_namespace_that_they_do_not_see(
 def test_what_concerns_a_pool_is_told_without_the_jobs_of_others(people: People) -> None:
     now = timezone.now()
     finding = Finding(
-        kind=IncidentKind.REDIS_FULL, pool=POOL, size=98_765, since=now, facts={"percent": 97, "trouble": "hidden"}
+        kind=IncidentKind.REDIS_FULL,
+        pool=POOL,
+        size=98_765,
+        since=now,
+        facts={"percent": 97, "trouble": "redis-7.internal"},
     )
     record_look(Look(pool=POOL, kinds=frozenset({IncidentKind.REDIS_FULL}), findings=(finding,)), now=now)
     path = f"/incidents/{Incident.objects.get().pk}/"
@@ -218,9 +223,9 @@ def test_what_concerns_a_pool_is_told_without_the_jobs_of_others(people: People)
 
     assert "Redis is 97 % full." in for_bob
     assert "98,765" not in for_bob
-    assert "hidden" not in for_bob
+    assert "redis-7.internal" not in for_bob
     assert "98,765" in for_root
-    assert "hidden" in for_root
+    assert "redis-7.internal" in for_root
     assert post(people.alice.browser, f"{path}act", act="acknowledge") == 403
 
 
@@ -320,7 +325,7 @@ def test_the_secret_of_a_webhook_is_shown_once(people: People) -> None:
 
     text = response.content.decode()
     assert re.search(r"whsec_[A-Za-z0-9+/=]{32,}", text)
-    assert response["Cache-Control"] == "no-store"
+    assert "no-store" in response["Cache-Control"]
     pk = AlertChannel.objects.get().pk
     assert "whsec_" not in page(people.root.browser, f"/alerts/{pk}/")
     assert people.root.browser.post(f"/alerts/{pk}/", {**options, "enabled": "on"}).status_code == 302

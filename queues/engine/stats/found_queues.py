@@ -68,7 +68,7 @@ class FoundQueue(NamedTuple):
     run_p50: float | None
     run_p95: float | None
     run_p99: float | None
-    acked: int = 0
+    acked: int
 
     @property
     def size(self) -> int:

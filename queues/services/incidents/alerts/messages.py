@@ -47,7 +47,7 @@ def webhook_payload(delivery: AlertDelivery) -> Mapping[str, Any]:
             "facts": facts_for(delivery),
             "since": _iso(incident.since),
             "opened_at": _iso(incident.opened_at),
-            "resolved_at": _iso(incident.resolved_at) if delivery.event == AlertEvent.RESOLVED else None,
+            "resolved_at": _iso(delivery.created_at) if delivery.event == AlertEvent.RESOLVED else None,
             "reopened": delivery.occurrence,
             "acknowledged_by": incident.acknowledged_by or None,
             "text": _sentence(delivery),

@@ -1,8 +1,8 @@
 """Sends the alerts that are due: claims them, sends them side by side, notes what became of each.
 
 Any number of processes may do it. A claim is put on rows before they are sent and is void after CLAIMED_FOR, so that a
-process that dies costs a delay, and at the worst a second message with the same `webhook-id`. A channel that fails
-delays no other: each has its own time limit, and its alerts are tried again with a backoff for about a day.
+process that dies costs a delay, and at the worst a second message with the same `webhook-id`. A channel gets its alerts
+in order. One that fails delays no other: its alerts are tried again with a backoff for about half a day.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -58,8 +59,7 @@ def send_due_alerts(*, now: datetime, late_by: timedelta = timedelta(0)) -> int:
     claimed = _claim(now, late_by)
     if not claimed:
         return 0
-    outcomes = asyncio.run(_send_all(claimed))
-    return sum(_note(rows, error, now) for rows, error in outcomes)
+    return sum(_note(outcome, now) for outcome in asyncio.run(_send_all(claimed)))
 
 
 def prune_alerts(*, now: datetime) -> int:
@@ -96,35 +96,68 @@ def _batches(rows: list[AlertDelivery]) -> list[Batch]:
     return [rows]
 
 
-async def _send_all(batches: Sequence[Batch]) -> list[tuple[Batch, str]]:
-    """The batches, and what went wrong with each; "": nothing."""
-    resolver = Resolver()
-    tls = client_tls(settings.TASKQ_PUSH_CA_FILE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """What became of a batch. `error`: what went wrong; "": nothing. `is_tried` false: an earlier one has failed."""
 
-    async def send(batch: Batch) -> tuple[Batch, str]:
+    batch: Batch
+    error: str = ""
+    is_tried: bool = True
+
+
+async def _send_all(batches: Sequence[Batch]) -> list[_Outcome]:
+    """Channels side by side; those of one channel in their order, as far as the first that fails."""
+    by_channel: dict[int, list[Batch]] = defaultdict(list)
+    for batch in batches:
+        by_channel[batch[0].channel_id].append(batch)
+    sender = _Sender()
+    outcomes = await asyncio.gather(*[_send_in_order(sender, its) for its in by_channel.values()])
+    return [outcome for found in outcomes for outcome in found]
+
+
+async def _send_in_order(sender: _Sender, batches: Sequence[Batch]) -> list[_Outcome]:
+    outcomes: list[_Outcome] = []
+    error = ""
+    for batch in batches:
+        if error:
+            outcomes.append(_Outcome(batch=batch, error=error, is_tried=False))
+            continue
+        error = await sender.send(batch)
+        outcomes.append(_Outcome(batch=batch, error=error))
+    return outcomes
+
+
+class _Sender:
+    """Sends batches from one event loop."""
+
+    def __init__(self) -> None:
+        self._resolver = Resolver()
+        self._tls = client_tls(settings.TASKQ_PUSH_CA_FILE)
+
+    async def send(self, batch: Batch) -> str:
+        """What went wrong; "": nothing."""
         channel = batch[0].channel
         try:
             if not channel.enabled:
                 raise SendError("the channel is disabled")
             if channel.transport == AlertTransport.EMAIL:
-                await asyncio.wait_for(asyncio.to_thread(_mail, channel, batch), TIMEOUT_S * 3)
+                await asyncio.to_thread(_mail, channel, batch)  # the server has EMAIL_TIMEOUT
             else:
-                target = parse_target(channel.url)
-                client = HttpClient(target, rules=address_rules(), resolver=resolver, tls=tls, max_kept=0)
-                headers, body = _request(channel, batch)
-                response = await client.post(write_headers(headers), body, timeout_s=TIMEOUT_S)
-                if not 200 <= response.status < 300:
-                    raise SendError(f"{response.status} {response.reason}".strip())
-        except TimeoutError:
-            return batch, "no answer in time"
+                await self._post(channel, batch)
         except (SendError, HttpClientError, UnreadableSecretError, OSError, ValueError) as error:
-            return batch, str(error) or type(error).__name__
+            return str(error) or type(error).__name__
         except Exception as error:  # a mail server's refusal, or a defect: other channels go on
             logger.exception("alert not sent", extra={"action": "alerts.send", "channel": channel.pk})
-            return batch, f"{type(error).__name__}: {error}"
-        return batch, ""
+            return f"{type(error).__name__}: {error}"
+        return ""
 
-    return list(await asyncio.gather(*[send(batch) for batch in batches]))
+    async def _post(self, channel: AlertChannel, batch: Batch) -> None:
+        target = parse_target(channel.url)
+        client = HttpClient(target, rules=address_rules(), resolver=self._resolver, tls=self._tls, max_kept=0)
+        headers, body = _request(channel, batch)
+        response = await client.post(write_headers(headers), body, timeout_s=TIMEOUT_S)
+        if not 200 <= response.status < 300:
+            raise SendError(f"{response.status} {response.reason}".strip())
 
 
 def _request(channel: AlertChannel, batch: Batch) -> tuple[Sequence[tuple[str, str]], bytes]:
@@ -160,26 +193,26 @@ def _mail(channel: AlertChannel, batch: Batch) -> None:
         EmailMessage(subject_of(batch), mail_text(batch), to=list(channel.addresses)).send()
 
 
-def _note(batch: Batch, error: str, now: datetime) -> int:
-    channel = batch[0].channel
-    fields = {"action": "alerts.send", "channel": channel.pk, "alerts": len(batch)}
-    for row in batch:
-        row.attempts += 1
+def _note(outcome: _Outcome, now: datetime) -> int:
+    channel, error = outcome.batch[0].channel, outcome.error
+    for row in outcome.batch:
+        row.attempts += outcome.is_tried
         row.claim, row.error = "", error[:500]
         if not error:
             row.sent_at = now
         elif row.attempts >= ATTEMPTS_MAX or not channel.enabled:
             row.failed_at = now
         else:
-            row.due_at = now + _backoff(row.attempts)
-    AlertDelivery.objects.bulk_update(batch, ["attempts", "claim", "error", "sent_at", "failed_at", "due_at"])
+            row.due_at = now + _backoff(max(1, row.attempts))
+    AlertDelivery.objects.bulk_update(outcome.batch, ["attempts", "claim", "error", "sent_at", "failed_at", "due_at"])
     changed: dict[str, object] = {"last_error": error[:500]} | ({} if error else {"last_sent_at": now})
     AlertChannel.objects.filter(pk=channel.pk).update(**changed)
+    fields = {"action": "alerts.send", "channel": channel.pk, "alerts": len(outcome.batch)}
     if error:
         logger.warning("alert not sent", extra=fields | {"reason": error})
         return 0
     logger.info("alert sent", extra=fields)
-    return len(batch)
+    return len(outcome.batch)
 
 
 def _backoff(attempts: int) -> timedelta:
