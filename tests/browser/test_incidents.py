@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 
@@ -57,16 +58,23 @@ class Walk:
         self.clicks += 1
         target.click()
 
-    def find(self, text: str) -> Locator:
-        """The line of an incident: on the overview, or where its link to all of them leads."""
+    def line(self, queue: str) -> Locator:
+        """The line that names the queue."""
+        link = self.page.get_by_role("link", name=queue, exact=True)
+        return self.page.locator(".incident-list li").filter(has=link).first
+
+    def find(self, queue: str, step: str) -> Locator:
+        """The step beside the incident of a queue: on the overview, or one click away where the list is longer, or the
+        incident stands in a group."""
+        self.page.goto(f"/incidents/?state=open&q={queue}")
+        expect(self.line(queue)).to_be_visible(timeout=SEEN_WITHIN_MS)  # it has opened
         self.page.goto("/")
-        line = self.page.locator(".incident-list li").filter(has_text=text).first
-        more = self.page.get_by_role("link", name="Show all").last
-        expect(line.or_(more).first).to_be_visible(timeout=SEEN_WITHIN_MS)
-        if not line.is_visible():
-            self.click(more)
-        expect(line).to_be_visible(timeout=SEEN_WITHIN_MS)
-        return line
+        found = self.line(queue).get_by_role("link", name=step, exact=True)
+        if not found.is_visible():
+            group = self.line(queue).get_by_role("link", name=re.compile(r"Show all \d+"))
+            everything = self.page.get_by_role("link", name=re.compile(r"Show all \d+ incidents"))
+            self.click(group if group.is_visible() else everything)
+        return found
 
 
 @pytest.mark.parametrize(
@@ -74,33 +82,22 @@ class Walk:
     [
         ("invoices-eu", "invoices-eu", "No active consumers: 300 jobs are ready"),
         ("mails", "View errors", "550 no such host"),
-        ("webhooks", "View errors", "502 Bad Gateway"),
+        ("webhooks", "View errors", "Bad Gateway"),
         ("thumbnails", "thumbnails", "Consumers crash, or need more time than the lease allows."),
         ("exports", "Consumers", "slow-1"),
         ("newsletter-drafts", "newsletter-drafts", "Nothing is delivered until the queue is resumed"),
+        ("tenant-17", "tenant-17", "No active consumers: 1 job is ready"),
     ],
 )
 def test_the_cause_of_each_incident_is_two_clicks_away(
     incident: str, step: str, cause: str, seeded: None, page: Page
 ) -> None:
     walk = Walk(page)
-    line = walk.find(incident)
 
-    walk.click(line.get_by_role("link", name=step, exact=True))
+    walk.click(walk.find(incident, step))
 
     expect(page.get_by_text(cause).first).to_be_visible()
     assert walk.clicks <= CLICKS_MAX
-
-
-def test_40_tenants_are_one_line_and_each_is_two_clicks_away(seeded: None, page: Page) -> None:
-    walk = Walk(page)
-    line = walk.find("40 queues without consumers, 60 jobs")
-
-    walk.click(line.get_by_role("link", name="Show all 40"))
-    walk.click(page.get_by_role("link", name="tenant-17", exact=True))
-
-    expect(page.locator(".incident-banner")).to_contain_text("No active consumers")
-    assert walk.clicks <= CLICKS_MAX + 1, "one more where the overview is full"
 
 
 def test_severity_is_that_of_the_impact(seeded: None, page: Page) -> None:
@@ -118,7 +115,7 @@ def test_an_incident_is_acknowledged_from_the_list_and_noted_on_its_page(seeded:
     expect(line).to_contain_text("acknowledged by admin")
 
     line.get_by_role("link", name="since").click()
-    page.get_by_label("Note").fill("the partner's gateway is down")
+    page.get_by_role("textbox", name="Note").fill("the partner's gateway is down")
     page.get_by_role("button", name="Add note").click()
     expect(page.locator(".timeline")).to_contain_text("the partner's gateway is down")
     page.get_by_role("button", name="Take acknowledgement back").click()
