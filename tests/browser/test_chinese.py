@@ -74,6 +74,9 @@ NAMES: Final = frozenset({"demo", "emails", "invoices"})
 ALLOWED: Final = LOANWORDS | LOANWORDS_TYPED | VALUES | PLACES | NAMES
 """What Chinese engineers write in Latin letters, what is typed as it stands, and the names of the shop's own things."""
 
+CUT_FROM: Final = 20
+"""A page cuts no name that is shorter."""
+
 _READ_QUEUES: Final = """() => [...document.querySelectorAll("a[href*='/queues/']")]
   .map((link) => decodeURIComponent(new URL(link.getAttribute("href"), location.href).pathname)).join(" ")"""
 """The queues that a page leads to."""
@@ -104,7 +107,13 @@ _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,}")
 def english_left(page: Page) -> list[str]:
     """Latin words of three letters and more that the page says of itself; what it shows of the data is left out."""
     queues = set(_WORD.findall(page.evaluate(_READ_QUEUES) + _queues_of_report(page)))
-    return sorted(set(_WORD.findall(page.evaluate(_READ_WORDS))) - ALLOWED - queues)
+    left = set(_WORD.findall(page.evaluate(_READ_WORDS))) - ALLOWED - queues
+    return sorted(word for word in left if not any(_is_cut_from(word, name) for name in queues))
+
+
+def _is_cut_from(word: str, name: str) -> bool:
+    """Pages cut long names in the middle of a word."""
+    return len(word) > CUT_FROM and word in name
 
 
 def _queues_of_report(page: Page) -> str:

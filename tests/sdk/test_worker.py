@@ -197,15 +197,17 @@ async def test_a_handler_sees_within_a_second_that_its_job_was_cancelled(app: Ap
 
     @app.task
     def loop(ctx: Context) -> None:
+        looping.set()
         while not ctx.is_cancelled:
             time.sleep(0.005)
         seen.append(time.monotonic())
 
+    looping = threading.Event()
     seen: list[float] = []
     jobs = [await run.aenqueue(), await loop.aenqueue()]
     async with working(app) as worker:
         await asyncio.wait_for(began.wait(), 5)
-        await until(lambda: len(worker.active) == 2, or_fail="both run")
+        await until(lambda: len(worker.active) == 2 and looping.is_set(), or_fail="both run")
         at = time.monotonic()
         for job in jobs:
             assert await job.acancel()
