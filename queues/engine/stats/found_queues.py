@@ -105,8 +105,12 @@ def found_queue(stats: QueueStats, *, waited_for: bool) -> FoundQueue:
         stats.died,
         stats.leases_lost,
         sum(stats.dropped.values()),
-        *(wait[percent] for percent in ("p50", "p95", "p99")),
-        *(run[percent] for percent in ("p50", "p95", "p99")),
+        wait["p50"],
+        wait["p95"],
+        wait["p99"],
+        run["p50"],
+        run["p95"],
+        run["p99"],
         stats.acked,
     )
 
