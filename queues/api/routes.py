@@ -17,6 +17,7 @@ from .operations import (
     dependencies,
     finish,
     health,
+    incidents,
     jobs,
     publish,
     push,
@@ -27,6 +28,7 @@ from .operations import (
     workflows,
 )
 from .route_docs import delivery_routes as d
+from .route_docs import incident_routes as i
 from .route_docs import operator_routes as o
 from .route_docs import push_routes as p
 from .route_docs import schedule_routes as c
@@ -45,6 +47,8 @@ WORKFLOWS: Final = f"{NAMESPACE}/workflows"
 WORKFLOW: Final = f"{WORKFLOWS}/{{workflow}}"
 TOKENS: Final = "/token/{namespace}"
 LIMIT: Final = f"{TOKENS}/{{token}}/limit"
+INCIDENT: Final = "/incidents/{incident}"
+_SEE: Final = ("view_incident",)
 _PUT: Final = ("add_tokenlimit", "change_tokenlimit")
 
 
@@ -160,6 +164,11 @@ ROUTES: Final = (
     _route("GET /limits", admin_tokens.list_all_limits, s.LIST_LIMITS, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
     _route("GET /pools", admin_info.pools, s.POOLS, auth=AuthKind.STAFF, needs=("view_pool",)),
     _route("GET /info", admin_info.info, s.INFO, auth=AuthKind.STAFF, needs=("view_namespace",)),
+    _route("GET /incidents", incidents.list_all, i.LIST_INCIDENTS, auth=AuthKind.STAFF, needs=_SEE),
+    _route(f"GET {INCIDENT}", incidents.show, i.SHOW_INCIDENT, auth=AuthKind.STAFF, needs=_SEE),
+    _route(f"POST {INCIDENT}/acknowledge", incidents.acknowledge, i.ACKNOWLEDGE, auth=AuthKind.STAFF, needs=_SEE),
+    _route(f"DELETE {INCIDENT}/acknowledge", incidents.unacknowledge, i.UNACKNOWLEDGE, auth=AuthKind.STAFF, needs=_SEE),
+    _route(f"POST {INCIDENT}/notes", incidents.note, i.ADD_NOTE, auth=AuthKind.STAFF, needs=_SEE),
     _route("GET /version", admin_info.version, s.VERSION, auth=AuthKind.STAFF),
     _route("GET /metrics", admin_info.metrics, s.METRICS, auth=AuthKind.STAFF),
     _route(
