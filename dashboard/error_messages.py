@@ -204,17 +204,17 @@ def add_input_error(form: Form, error: InvalidArgumentError) -> None:
 
 
 _SENTENCES: Final[Mapping[str, Promise]] = {
-    "role_too_low": _("You may not do that"),
-    "namespace_not_found": _("There is no such thing here"),
-    "pool_not_found": _("There is no such thing here"),
-    "job_not_found": _("There is no such thing here"),
+    "role_too_low": _("You don't have permission"),
+    "namespace_not_found": _("Not found, or you don't have access"),
+    "pool_not_found": _("Not found, or you don't have access"),
+    "job_not_found": _("Not found, or you don't have access"),
     "worker_not_found": _("There is no such worker, or it has not reported lately"),
-    "push_endpoint_not_found": _("There is no such thing here"),
+    "push_endpoint_not_found": _("Not found, or you don't have access"),
     "incident_not_found": _("Not found, or you don't have access"),
     "alert_channel_not_found": _("Not found, or you don't have access"),
     "workflow_not_found": _("There is no such workflow here, or it was forgotten after it had ended"),
     "workflow_conflict": _("The workflow is not in a state in which that can be done"),
-    "schedule_not_found": _("There is no such thing here"),
+    "schedule_not_found": _("Not found, or you don't have access"),
     "schedule_taken": _("This schedule is declared elsewhere, or there is one of that name already"),
     "lease_lost": _("The job has changed meanwhile: look at it again."),
     "metadata_unavailable": _("The database does not answer"),

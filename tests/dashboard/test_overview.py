@@ -157,7 +157,7 @@ def test_the_sums_of_the_pools_that_answer_are_shown(engine: Engine, surveyor: S
     text = page(people.root.browser, "/totals")
 
     assert re.findall(r"<b[^>]*>([^<]*)</b>", text)[0] == "3"
-    assert "Without away" in text
+    assert "Excludes pool away (unreachable)." in text
 
 
 def test_why_a_pool_is_down_is_told_to_superusers(people: People) -> None:

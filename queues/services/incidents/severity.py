@@ -41,7 +41,7 @@ FLOORS: Final[Mapping[IncidentKind, int]] = {
     IncidentKind.REDIS_AWAY: 1_000,
     IncidentKind.REDIS_UNUSABLE: 1_000,
     IncidentKind.REDIS_FULL: 1_000,
-    IncidentKind.PUMP_AWAY: 10,
+    IncidentKind.PUMP_AWAY: 60,
     IncidentKind.PUMP_LATE: 10,
 }
 """Jobs that an incident counts as at least."""
