@@ -47,7 +47,7 @@ WORKFLOWS: Final = f"{NAMESPACE}/workflows"
 WORKFLOW: Final = f"{WORKFLOWS}/{{workflow}}"
 TOKENS: Final = "/token/{namespace}"
 LIMIT: Final = f"{TOKENS}/{{token}}/limit"
-INCIDENT: Final = "/incidents/{incident}"
+INCIDENT: Final = "/incident/{incident}"
 _SEE: Final = ("view_incident",)
 _PUT: Final = ("add_tokenlimit", "change_tokenlimit")
 
@@ -164,7 +164,7 @@ ROUTES: Final = (
     _route("GET /limits", admin_tokens.list_all_limits, s.LIST_LIMITS, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
     _route("GET /pools", admin_info.pools, s.POOLS, auth=AuthKind.STAFF, needs=("view_pool",)),
     _route("GET /info", admin_info.info, s.INFO, auth=AuthKind.STAFF, needs=("view_namespace",)),
-    _route("GET /incidents", incidents.list_all, i.LIST_INCIDENTS, auth=AuthKind.STAFF, needs=_SEE),
+    _route("GET /incident", incidents.list_all, i.LIST_INCIDENTS, auth=AuthKind.STAFF, needs=_SEE),
     _route(f"GET {INCIDENT}", incidents.show, i.SHOW_INCIDENT, auth=AuthKind.STAFF, needs=_SEE),
     _route(f"POST {INCIDENT}/acknowledge", incidents.acknowledge, i.ACKNOWLEDGE, auth=AuthKind.STAFF, needs=_SEE),
     _route(f"DELETE {INCIDENT}/acknowledge", incidents.unacknowledge, i.UNACKNOWLEDGE, auth=AuthKind.STAFF, needs=_SEE),
