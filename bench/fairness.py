@@ -9,18 +9,18 @@ from contextlib import ExitStack
 from typing import TypeAlias
 
 from queues.engine import (
+    ConsumeLimits,
     Engine,
     Operation,
     Published,
     PublishOptions,
     QueueKeys,
-    QueueLimits,
     ack,
     consume,
     list_limit_keys,
     publish,
 )
-from queues.engine.limits import STAGE_MIN_JOBS
+from queues.engine.constants import STAGE_MIN_JOBS
 from queues.engine.operations.consume import consume_step
 
 from .report import Bar, Figure, Section
@@ -38,8 +38,8 @@ BATCH = STAGE_MIN_JOBS
 SMALL_TENANT_JOBS = 100
 SLOW_US = 1_000
 BODY = b"x" * 100
-LIMITS = QueueLimits(key_in_flight=2)
-Variant: TypeAlias = tuple[list[str | None], QueueLimits | None]
+LIMITS = ConsumeLimits(key_in_flight=2)
+Variant: TypeAlias = tuple[list[str | None], ConsumeLimits | None]
 """Limit keys of the jobs, by turns, and the limits of their queue."""
 
 
@@ -70,7 +70,7 @@ def _consumes_per_second(variants: Sequence[Variant], count: int) -> list[float]
         return [jobs / took for jobs, took in zip(taken, seconds, strict=True)]
 
 
-def _filled(engine: Engine, variant: Variant) -> tuple[Engine, QueueKeys, QueueLimits | None]:
+def _filled(engine: Engine, variant: Variant) -> tuple[Engine, QueueKeys, ConsumeLimits | None]:
     """A queue with more jobs than will be consumed, of which one has been."""
     keys, limits = variant
     queue = engine.queue("bench", "keys")

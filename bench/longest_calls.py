@@ -32,7 +32,7 @@ from queues.engine import (
     relay,
     retry_workflow,
 )
-from queues.engine.limits import BULK_MAX_JOBS, GROUP_BATCHES_PER_CALL, GROUP_MAX_SIZE, NODES_PER_REQUEST
+from queues.engine.constants import BULK_MAX_JOBS, GROUP_BATCHES_PER_CALL, GROUP_MAX_SIZE, NODES_PER_REQUEST
 
 from .report import Bar, Figure, Section, percentile
 from .settings import Settings

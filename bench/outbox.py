@@ -18,7 +18,7 @@ from typing import Any
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import Engine, JobState, list_jobs, open_engine
-from queues.engine.ids import published_ms
+from queues.engine.names import published_ms
 
 from .processes import ROOT, running, wait_for
 from .report import Bar, Figure, Section, percentile

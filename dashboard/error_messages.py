@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 from queues.services.errors import InvalidArgumentError, TaskqError
 from queues.services.schedules.timing import CronFieldError
 
@@ -124,7 +124,7 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
         InputMessage(
             field="group",
             words=format_lazy(
-                _("The name of a group is printable text of at most {most} bytes."), most=limits.GROUP_MAX_BYTES
+                _("The name of a group is printable text of at most {most} bytes."), most=constants.GROUP_MAX_BYTES
             ),
         ),
     ),
@@ -141,13 +141,15 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     ("invalid key_ttl", InputMessage(field="key_ttl_s", words=_("The key cannot hold for so long."))),
     (
         "invalid key",
-        InputMessage(field="key", words=format_lazy(_("A key has at most {most} bytes."), most=limits.KEY_MAX_BYTES)),
+        InputMessage(
+            field="key", words=format_lazy(_("A key has at most {most} bytes."), most=constants.KEY_MAX_BYTES)
+        ),
     ),
     (
         "too many attributes",
         InputMessage(
             field="attributes",
-            words=format_lazy(_("A job has at most {most} attributes."), most=limits.ATTRIBUTES_MAX),
+            words=format_lazy(_("A job has at most {most} attributes."), most=constants.ATTRIBUTES_MAX),
         ),
     ),
     (
@@ -156,8 +158,8 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
             field="attributes",
             words=format_lazy(
                 _("The name of an attribute has at most {name} bytes, its value {value}."),
-                name=limits.ATTRIBUTE_NAME_MAX_BYTES,
-                value=limits.ATTRIBUTE_VALUE_MAX_BYTES,
+                name=constants.ATTRIBUTE_NAME_MAX_BYTES,
+                value=constants.ATTRIBUTE_VALUE_MAX_BYTES,
             ),
         ),
     ),

@@ -15,11 +15,9 @@ from .views import (
     job,
     overview,
     push,
-    queue,
     queues,
     reports,
     schedules,
-    workers,
     workflows,
 )
 from .views.decorators import only
@@ -41,11 +39,9 @@ urlpatterns = [
     *incidents.urlpatterns,
     *alerts.urlpatterns,
     *queues.urlpatterns,
-    *queue.urlpatterns,
     *job.urlpatterns,
     *dead_letters.urlpatterns,
     *consumers.urlpatterns,
-    *workers.urlpatterns,
     *schedules.urlpatterns,
     *workflows.urlpatterns,
     *push.urlpatterns,

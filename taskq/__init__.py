@@ -16,23 +16,20 @@ It imports `queues.engine` or speaks HTTP. Only `taskq.django` knows Django.
 from .app import App
 from .client import AsyncClient, Client
 from .context import Context, current_context
-from .dependencies import Depends
-from .job import Job, Progress
-from .middleware import Enqueueing, Middleware, Running
-from .options import RetryPolicy, TaskOptions
-from .outcomes import (
-    Cancel,
+from .errors import (
     JobFailedError,
     JobGoneError,
     NotConfiguredError,
     ResultGoneError,
     ResultTimeoutError,
-    Retry,
     SerializationError,
-    SkipRetry,
-    Snooze,
     TaskqClientError,
 )
+from .injection import Depends
+from .job import Job, Progress
+from .middleware import Enqueueing, Middleware, Running
+from .options import RetryPolicy, TaskOptions
+from .outcomes import Cancel, Retry, SkipRetry, Snooze
 from .queue_limits import QueueLimits
 from .schedule import Schedule
 from .task import Task

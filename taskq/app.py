@@ -12,11 +12,12 @@ from queues.engine import Published
 
 from .brokers import Broker, Work, open_broker
 from .context import Context
+from .errors import NotConfiguredError
 from .job import Job
 from .message import Cipher
 from .middleware import Middleware
 from .options import TaskOptions
-from .outcomes import Delay, NotConfiguredError
+from .outcomes import Delay
 from .queue_limits import QueueLimits, read_queue_limits
 from .schedule import Schedule, declared
 from .serializers import FernetCipher, Serializer

@@ -22,7 +22,7 @@ from queues.engine import (
     AckOutcome,
     Delivery,
     DependencyFailure,
-    Failed,
+    FailResult,
     JobDetail,
     JobResult,
     JobState,
@@ -36,12 +36,13 @@ from queues.engine import (
     WorkerCommandKind,
     parse_backoff,
 )
-from queues.engine.limits import DEFAULT_TTL_S
-from queues.engine.stats.workers import WorkerBeat
+from queues.engine.constants import DEFAULT_TTL_S
+from queues.engine.stats.heartbeats import WorkerBeat
 
 from .brokers import Broker, Work, open_broker
+from .errors import NotConfiguredError
 from .options import DependsOn, dependency_of
-from .outcomes import Delay, NotConfiguredError, seconds
+from .outcomes import Delay, seconds
 from .queue_limits import QueueLimits, read_queue_limits
 
 PAGE: Final = 100
@@ -154,7 +155,7 @@ class _Verbs:
             return self.broker.ack_result(job.queue, job.job_id, attempt=job.attempt, result=result)
         return self.broker.ack(job.queue, [job.job_id], attempt=job.attempt)
 
-    def _fail(self, job: Delivery, error: str, delay: Delay | None, dead: bool) -> Work[Failed]:
+    def _fail(self, job: Delivery, error: str, delay: Delay | None, dead: bool) -> Work[FailResult]:
         delay_ms = None if delay is None else _ms(delay)
         return self.broker.fail(job.queue, job.job_id, attempt=job.attempt, error=error, delay_ms=delay_ms, dead=dead)
 
@@ -234,7 +235,7 @@ class Client(_Verbs):
         outcome = self.broker.run(self._ack(job, result))
         return not isinstance(outcome, tuple) or outcome == (AckOutcome.ACKED,)
 
-    def fail(self, job: Delivery, error: str = "", *, delay: Delay | None = None, dead: bool = False) -> Failed:
+    def fail(self, job: Delivery, error: str = "", *, delay: Delay | None = None, dead: bool = False) -> FailResult:
         """End an attempt without success: retry after `delay` (None: the job's backoff), or dead."""
         return self.broker.run(self._fail(job, error, delay, dead))
 
@@ -369,7 +370,9 @@ class AsyncClient(_Verbs):
         outcome = await self.broker.arun(self._ack(job, result))
         return not isinstance(outcome, tuple) or outcome == (AckOutcome.ACKED,)
 
-    async def fail(self, job: Delivery, error: str = "", *, delay: Delay | None = None, dead: bool = False) -> Failed:
+    async def fail(
+        self, job: Delivery, error: str = "", *, delay: Delay | None = None, dead: bool = False
+    ) -> FailResult:
         """See `Client.fail`."""
         return await self.broker.arun(self._fail(job, error, delay, dead))
 

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from queues.engine import NOTE_FIELD_MAX_BYTES
 
+from .errors import SerializationError
 from .job import AppProtocol
-from .outcomes import Cancel, SerializationError
+from .outcomes import Cancel
 from .serializers import to_json
 from .workflow_handle import aread_results, read_results
 

@@ -11,8 +11,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from queues.engine import JobDetail, JobResult, JobState
 
 from .brokers import Broker
+from .errors import JobFailedError, JobGoneError, ResultTimeoutError, SerializationError
 from .message import Cipher
-from .outcomes import JobFailedError, JobGoneError, ResultTimeoutError, SerializationError
 from .serializers import Serializer, from_json
 
 R = TypeVar("R")

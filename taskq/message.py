@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from .outcomes import SerializationError
+from .errors import SerializationError
 from .serializers import Serializer, to_json
 
 

@@ -1,4 +1,8 @@
-"""How a task's jobs are treated: declared with the task, changed for one call by `.using(...)`."""
+"""How a task's jobs are treated: declared with the task, changed for one call by `.using(...)`.
+
+A job carries its backoff along; no worker computes the delay of a retry, but Redis, in
+`queues/engine/lua/lib/backoff.lua`, when the attempt has failed.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +24,10 @@ from queues.engine import (
     parse_backoff,
     parse_dependency,
 )
-from queues.engine.limits import GROUP_DEFAULT_DELAY_S, GROUP_DEFAULT_GRACE_S, GROUP_DEFAULT_SIZE
+from queues.engine.constants import GROUP_DEFAULT_DELAY_S, GROUP_DEFAULT_GRACE_S, GROUP_DEFAULT_SIZE
 
-from .outcomes import Delay, NotConfiguredError, seconds
+from .errors import NotConfiguredError
+from .outcomes import Delay, seconds
 
 DEFAULT_TRIES: Final = 25
 """As Sidekiq: with its backoff some three weeks."""

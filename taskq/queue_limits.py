@@ -18,7 +18,7 @@ from queues.engine import InvalidArgumentError
 from queues.engine.names import check_queue
 from queues.engine.queue_limits import check_queue_limits
 
-from .outcomes import NotConfiguredError
+from .errors import NotConfiguredError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +61,8 @@ class QueueLimits:
             raise NotConfiguredError(str(error)) from error
 
     @cached_property
-    def _limits(self) -> engine.QueueLimits:
-        return engine.QueueLimits(
+    def _limits(self) -> engine.ConsumeLimits:
+        return engine.ConsumeLimits(
             rate=self.rate,
             burst=self.burst,
             key_in_flight=self.key_in_flight,
@@ -73,7 +73,7 @@ class QueueLimits:
         )
 
     @property
-    def for_consume(self) -> engine.QueueLimits | None:
+    def for_consume(self) -> engine.ConsumeLimits | None:
         """The limits that consume takes beside `max_in_flight`; None: there are none."""
         return None if self._limits == engine.NO_LIMITS else self._limits
 

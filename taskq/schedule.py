@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from .outcomes import Delay, NotConfiguredError
+from .errors import NotConfiguredError
+from .outcomes import Delay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .outcomes import NotConfiguredError, seconds
+from .errors import NotConfiguredError
+from .outcomes import seconds
 from .schedule import Schedule
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, get_type_hints
 
 import msgspec
 
-from .outcomes import NotConfiguredError, SerializationError
+from .errors import NotConfiguredError, SerializationError
 
 
 class Serializer(Protocol):

@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import Any, Final, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from queues.engine import JobState, PublishOptions, prepare
-from queues.engine.limits import KEY_MAX_BYTES, WAIT_RETENTION_S
+from queues.engine.constants import KEY_MAX_BYTES, WAIT_RETENTION_S
 from queues.engine.names import check_queue
 
 from .context import Context, current_context
-from .dependencies import Resolver
+from .errors import NotConfiguredError, SerializationError, TaskqClientError
+from .injection import Resolver
 from .job import AppProtocol, Job, waiting_for
 from .message import write_message
 from .middleware import Enqueueing
 from .options import Key, TaskOptions, keyed
-from .outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from .schedule import Schedule
 from .serializers import convert, type_hints
 from .signatures import annotations_of, parameter_names, positional_counts, positional_names, signature_without

@@ -12,8 +12,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from .errors import NotConfiguredError
 from .middleware import Enqueueing, Middleware, Running
-from .outcomes import NotConfiguredError, Outcome
+from .outcomes import Outcome
 
 try:
     from opentelemetry import propagate, trace

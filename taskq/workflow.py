@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from queues.engine import NodeRequest
-from queues.engine.ids import make_workflow_id
-from queues.engine.limits import NODE_TTL_S, NODES_PER_REQUEST, WORKFLOW_RETENTION_S
+from queues.engine.constants import NODE_TTL_S, NODES_PER_REQUEST, WORKFLOW_RETENTION_S
+from queues.engine.names import make_workflow_id
 
+from .errors import NotConfiguredError, TaskqClientError
 from .job import AppProtocol
-from .outcomes import Delay, NotConfiguredError, TaskqClientError, seconds
+from .outcomes import Delay, seconds
 from .workflow_handle import WorkflowHandle
 
 Takes: TypeAlias = Literal["", "result", "results"]

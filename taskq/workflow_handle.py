@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol
 from queues.engine import NodeRequest, NodeResult, NodeState
 from queues.engine import Workflow as WorkflowDetail
 
+from .errors import JobFailedError, ResultGoneError, ResultTimeoutError
 from .job import AppProtocol, Job, ResultReader, value_in
-from .outcomes import JobFailedError, ResultGoneError, ResultTimeoutError
 
 FAILED: Final = frozenset({NodeState.DEAD, NodeState.DELETED, NodeState.EXPIRED})
 

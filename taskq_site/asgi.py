@@ -31,4 +31,4 @@ async def _site(scope: Scope, receive: Receive, send: Send) -> None:
         await cast(Application, _django)(scope, receive, send)
 
 
-application: Final = ApiMiddleware(_site, fast_path=FastPath(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
+application: Final = ApiMiddleware(_site, fast_path=FastPath(ROUTER, CONTEXT) if settings.TASKQ_FAST_PATH else None)

@@ -11,7 +11,7 @@ from django_redis.exceptions import ConnectionInterrupted
 from django_redis.pool import ConnectionFactory
 from redis.exceptions import RedisError
 
-from queues.engine.transport.outage_log import OutageLog
+from queues.engine.transport.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 

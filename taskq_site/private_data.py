@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from queues.embedded.private_files import make_content_private, make_private
+from queues.embedded.server import make_content_private, make_private
 
 from .env import EnvError
 

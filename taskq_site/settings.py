@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from queues import __version__
-from queues.engine import limits
+from queues.engine import constants
 
 from .connections import database_config, mail_settings
 from .env import (
@@ -90,7 +90,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "queues.api.views.skip_page_middleware",
-    "taskq_site.security_headers.security_headers",
+    "taskq_site.middleware.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -99,7 +99,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "taskq_site.sign_ins.remember_browser",
+    "taskq_site.middleware.remember_browser",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -108,7 +108,7 @@ ASGI_APPLICATION = "taskq_site.asgi.application"
 WSGI_APPLICATION = "taskq_site.wsgi.application"
 # Every route of the API is exact: `/api/ns/q/` is not `/api/ns/q`.
 APPEND_SLASH = False
-# Publishing has its own limits (queues.engine.limits), which answer in the contract's words.
+# Publishing has its own limits (queues.engine.constants), which answer in the contract's words.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
 
 TEMPLATES = [
@@ -148,7 +148,7 @@ TASKQ_SIGN_IN_LOCK_S = read_int("TASKQ_SIGN_IN_LOCK_S", default=900, minimum=1, 
 AUTHENTICATION_BACKENDS = ["queues.services.sign_ins.backend.PasswordBackend"]
 AXES_HANDLER = "queues.services.sign_ins.throttling.SignInLimits"
 AXES_CLIENT_IP_CALLABLE = "queues.services.sign_ins.throttling.address_of"
-AXES_LOCKOUT_CALLABLE = "taskq_site.sign_ins.answer_refusal"
+AXES_LOCKOUT_CALLABLE = "taskq_site.middleware.answer_refusal"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 
@@ -195,7 +195,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 }
 
 # Off: every request goes through Django, which answers alike, but more slowly.
-TASKQ_FAST_LANE = read_bool("TASKQ_FAST_LANE", default=True)
+TASKQ_FAST_PATH = read_bool("TASKQ_FAST_PATH", default=True)
 
 # Off: `serve` serves pages in its workers, too, which saves the memory of one process; requests of the API then feel
 # it when pages are looked at. Without the fast path that is so anyway.
@@ -212,7 +212,7 @@ TASKQ_HUNG_AFTER_S = read_int("TASKQ_HUNG_AFTER_S", default=8, minimum=2, maximu
 
 # Bytes of a bulk publish's body; a worker holds it in memory until it is published.
 TASKQ_BULK_MAX_BYTES = read_int(
-    "TASKQ_BULK_MAX_BYTES", default=limits.BULK_MAX_BYTES, minimum=limits.BODY_MAX_BYTES, maximum=2**30
+    "TASKQ_BULK_MAX_BYTES", default=constants.BULK_MAX_BYTES, minimum=constants.BODY_MAX_BYTES, maximum=2**30
 )
 
 # How long the making of a page may take; then its work is dropped.

@@ -157,8 +157,7 @@ def redis_client(redis_url: str) -> Iterator[redis.Redis]:
 def clean_slate(redis_client: redis.Redis) -> Iterator[None]:
     """Nothing of the test before: neither in Redis nor in the memory of this process, nor an open database, nor its
     language."""
-    from queues.pools.ttl_cache import forget_everything
-    from queues.services.recent import forget_recent
+    from queues.pools.ttl_cache import forget_everything, forget_recent
 
     translation.deactivate()  # LocaleMiddleware activates a request's language, and leaves it active in the thread
     redis_client.flushall()

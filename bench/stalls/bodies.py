@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from dashboard.bodies import SHOWN_BYTES, show_body
+from dashboard.job_bodies import SHOWN_BYTES, show_body
 
 from ..report import Bar, Figure
 from ..settings import Settings

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from queues.engine import Engine, limits, open_engine, partition_load, publish
+from queues.engine import Engine, constants, open_engine, partition_load, publish
 
 from ..report import Bar, Figure
 from ..servers import running_service
@@ -59,5 +59,5 @@ def _publish(engine: Engine, jobs: int) -> tuple[float, float, float]:
         time.sleep(max(0.0, number / rate - (time.perf_counter() - began)))
     took_s = time.perf_counter() - began
     load = engine.run(partition_load(queue.partition))
-    share = limits.EVENTS_MEMORY_MB * limits.MEBIBYTE / engine.layout.partitions
+    share = constants.EVENTS_MEMORY_MB * constants.MEBIBYTE / engine.layout.partitions
     return load.events_dropped, 100 * max(most, load.events_bytes) / share, took_s

@@ -13,7 +13,7 @@ from ..report import Bar, Figure
 from ..settings import Settings
 
 TEXT_BYTES: Final = 1_024
-"""The longest error text that a job keeps (queues.engine.limits.ERROR_MAX_BYTES)."""
+"""The longest error text that a job keeps (queues.engine.constants.ERROR_MAX_BYTES)."""
 
 TRIES: Final = 4_000
 ROUNDS: Final = 60

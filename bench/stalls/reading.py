@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from queues.engine import Engine, JobFilter, JobState, PublishOptions, detail, fail, list_jobs, peek, publish, stats
-from queues.engine.limits import (
+from queues.engine.constants import (
     BODY_MAX_BYTES,
     ERROR_MAX_BYTES,
     PRIORITY_MAX,

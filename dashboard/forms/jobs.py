@@ -12,9 +12,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.error_messages import InputError
-from queues.engine import limits
+from queues.engine import constants
 from queues.engine.errors import InvalidArgumentError
-from queues.engine.ids import is_job_id
+from queues.engine.names import is_job_id
 from queues.engine.values import JobFilter, JobState
 from queues.services.jobs.actions import ChosenJob, JobAct, Order
 
@@ -27,7 +27,7 @@ DIGITS_MAX: Final = 16
 def seconds_field(label: Any, *, help_text: Any = "", least: int = 0) -> forms.IntegerField:
     """Whole seconds, or nothing said."""
     return forms.IntegerField(
-        label=label, help_text=help_text, required=False, min_value=least, max_value=limits.SECONDS_MAX
+        label=label, help_text=help_text, required=False, min_value=least, max_value=constants.SECONDS_MAX
     )
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.error_messages import input_message
-from queues.engine import limits
+from queues.engine import constants
 from queues.engine.errors import InvalidArgumentError
 from queues.http_client.urls import URL_MAX_CHARS
 from queues.services.push.endpoints import EndpointOptions, check_url
@@ -26,7 +26,7 @@ _TEXT: Final = {"autocomplete": "off", "spellcheck": "false"}
 class PushForm(forms.Form):
     """Where to, and how. `is_new`: its queue has yet to be chosen."""
 
-    queue = forms.CharField(label=_("Queue"), max_length=limits.NAME_MAX_BYTES, widget=forms.TextInput(attrs=_TEXT))
+    queue = forms.CharField(label=_("Queue"), max_length=constants.NAME_MAX_BYTES, widget=forms.TextInput(attrs=_TEXT))
     url = forms.CharField(
         label=_("URL"),
         max_length=URL_MAX_CHARS,

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 from queues.engine.backoff import parse_backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.queue_limits import check_limit_key
@@ -24,15 +24,15 @@ def _rate_field(label: Any, *, help_text: Any) -> forms.FloatField:
     return forms.FloatField(
         label=label,
         required=False,
-        min_value=limits.LIMIT_RATE_MIN,
-        max_value=limits.LIMIT_RATE_MAX,
+        min_value=constants.LIMIT_RATE_MIN,
+        max_value=constants.LIMIT_RATE_MAX,
         help_text=help_text,
     )
 
 
 def _burst_field(label: Any, *, help_text: Any) -> forms.IntegerField:
     return forms.IntegerField(
-        label=label, required=False, min_value=1, max_value=limits.LIMIT_BURST_MAX, help_text=help_text
+        label=label, required=False, min_value=1, max_value=constants.LIMIT_BURST_MAX, help_text=help_text
     )
 
 
@@ -43,7 +43,7 @@ class PolicyForm(forms.Form):
         label=_("Tries"),
         required=False,
         min_value=1,
-        max_value=limits.TRIES_MAX,
+        max_value=constants.TRIES_MAX,
         help_text=_("How many times a job may be delivered."),
     )
     ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Until a job expires. 0: never."))
@@ -96,7 +96,7 @@ class PolicyForm(forms.Form):
         label=_("Per limit key: weight"),
         required=False,
         min_value=1,
-        max_value=limits.LIMIT_WEIGHT_MAX,
+        max_value=constants.LIMIT_WEIGHT_MAX,
         help_text=_("Share of the queue that a key has if no other weight is given for it."),
     )
     key_weights = forms.CharField(
@@ -110,7 +110,7 @@ class PolicyForm(forms.Form):
         label=_("Per group: members at most"),
         required=False,
         min_value=1,
-        max_value=limits.GROUP_MAX_SIZE,
+        max_value=constants.GROUP_MAX_SIZE,
         help_text=_("A group with so many members is flushed: they become one job."),
     )
     group_max_delay_s = seconds_field(
@@ -153,14 +153,14 @@ class PublishForm(forms.Form):
         label=_("Tries"),
         required=False,
         min_value=1,
-        max_value=limits.TRIES_MAX,
+        max_value=constants.TRIES_MAX,
         help_text=_("How many times it may be delivered."),
     )
     priority = forms.IntegerField(
         label=_("Priority"),
         required=False,
-        min_value=limits.PRIORITY_MIN,
-        max_value=limits.PRIORITY_MAX,
+        min_value=constants.PRIORITY_MIN,
+        max_value=constants.PRIORITY_MAX,
         help_text=_("Higher goes first; 0 is usual."),
     )
     backoff = forms.CharField(
@@ -211,7 +211,7 @@ class PublishForm(forms.Form):
             if key:
                 check_limit_key(key)
         except InvalidArgumentError as error:
-            most = limits.LIMIT_KEY_MAX_BYTES
+            most = constants.LIMIT_KEY_MAX_BYTES
             raise ValidationError(gettext("Printable text of at most %(most)s bytes.") % {"most": most}) from error
         return key
 
@@ -234,7 +234,7 @@ class PublishForm(forms.Form):
         if data.get("limit_key") and data.get("group"):
             self.add_error("group", gettext("Either a limit key or a group."))
         decode_body(self, data)
-        if len(data.get("bytes", b"")) > limits.BODY_MAX_BYTES:
+        if len(data.get("bytes", b"")) > constants.BODY_MAX_BYTES:
             self.add_error("body", gettext("A body has at most 1 MiB."))
         return data
 

@@ -10,7 +10,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 from queues.services.schedules.values import CatchUp, Overlap, ScheduleFields, ScheduleKind
 
 from .jobs import UNITS, moment_field, moment_ms, seconds_field
@@ -30,7 +30,7 @@ _TEXT: Final = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "fals
 class ScheduleForm(forms.Form):
     """When, where to and what. `is_new`: it has a name yet to be chosen."""
 
-    name = forms.CharField(label=_("Name"), max_length=limits.NAME_MAX_BYTES, widget=_TEXT)
+    name = forms.CharField(label=_("Name"), max_length=constants.NAME_MAX_BYTES, widget=_TEXT)
     kind = forms.ChoiceField(label=_("Fires"), choices=KINDS)
     cron = forms.CharField(
         label=_("Cron expression"),
@@ -51,7 +51,7 @@ class ScheduleForm(forms.Form):
     unit = forms.ChoiceField(label=_("Unit"), choices=UNITS, required=False, initial="60")
     at = moment_field(_("Once at"))
     jitter_s = seconds_field(_("Jitter (s)"), help_text=_("Each fire is up to so much later, to spread the load."))
-    queue = forms.CharField(label=_("Queue"), max_length=limits.NAME_MAX_BYTES, widget=_TEXT)
+    queue = forms.CharField(label=_("Queue"), max_length=constants.NAME_MAX_BYTES, widget=_TEXT)
     body = PublishForm.declared_fields["body"]
     encoding = PublishForm.declared_fields["encoding"]
     tries = PublishForm.declared_fields["tries"]

@@ -8,8 +8,8 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
-from dashboard.bodies import preview_line
 from dashboard.formatting import escape_visibly, visible_text
+from dashboard.job_bodies import preview_line
 from queues.engine.values import JobDetail
 
 register = template.Library()

@@ -30,15 +30,18 @@ from queues.services.dead_letters.filtering import (
     read_filter,
     read_position,
 )
-from queues.services.dead_letters.groups import (
+from queues.services.dead_letters.scanning import (
+    SCAN_MAX,
     DeadGroup,
     DeadGroups,
+    DeadLetter,
+    DeadStretch,
     count_queues,
     group_letters,
     mark_of,
     read_dead_news,
+    scan_dead_letters,
 )
-from queues.services.dead_letters.scanning import SCAN_MAX, DeadLetter, DeadStretch, scan_dead_letters
 from queues.services.errors import InvalidArgumentError
 from queues.services.tokens.secrets import DEFAULT_POOL
 

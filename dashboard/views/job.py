@@ -11,11 +11,10 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
-from dashboard.bodies import BodyForm, show_body
 from dashboard.forms.jobs import OrderForm, whole_number
-from dashboard.task_message import read_task_message
+from dashboard.job_bodies import BodyForm, read_task_message, show_body
 from queues.engine.errors import JobNotFoundError, LeaseLostError
-from queues.engine.ids import is_job_id
+from queues.engine.names import is_job_id
 from queues.engine.values import JobState
 from queues.services.jobs.actions import ChosenJob, JobAct, act_on_jobs
 from queues.services.jobs.finding import search_job

@@ -15,8 +15,15 @@ from dashboard.forms.jobs import whole_number
 from dashboard.workflow_picture import can_be_drawn, changes_since, picture_of, version_of
 from queues.engine import NodeState, Workflow, WorkflowNotFoundError, WorkflowState
 from queues.services.errors import InvalidArgumentError
-from queues.services.workflows.listing import count_nodes, duration_of, show_workflows
-from queues.services.workflows.pages import ShownWorkflow, cancel_workflow, read_workflow, retry_workflow
+from queues.services.workflows.pages import (
+    ShownWorkflow,
+    cancel_workflow,
+    count_nodes,
+    duration_of,
+    read_workflow,
+    retry_workflow,
+    show_workflows,
+)
 
 from .decorators import action, confirm_first, done, is_live, page
 from .parameters import read_act, read_text

@@ -27,9 +27,8 @@ from queues.services.policies import EffectivePolicy
 from queues.services.tokens import access as access_service
 from queues.services.tokens.access import Access
 
-from .auth_cache import ResolvedQueue, ResolvedQueueCache
+from .authentication import Reauthoriser, ResolvedQueue, ResolvedQueueCache, WaitingToken, find_refused
 from .http.request import ApiRequest, pool_and_secret
-from .reauthorisation import Key, Reauthoriser, find_refused
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,7 +69,7 @@ class ApiContext:
         if reauthoriser is None:
             reauthoriser = self._reauthorisers[loop] = Reauthoriser(lambda keys: self.call(find_refused, keys))
         pool, secret = pool_and_secret(request)
-        return reauthoriser.watch(Key(pool, secret, request.granted.namespace))
+        return reauthoriser.watch(WaitingToken(pool, secret, request.granted.namespace))
 
     async def policy(self, access: Access, queue: str) -> EffectivePolicy:
         """What the queue's policy says."""

@@ -12,14 +12,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from queues.engine.limits import DISCARD_MAX_BYTES
+from queues.engine.constants import DISCARD_MAX_BYTES
 
 from .context import ApiContext
 from .http.body import RequestBody
 from .http.errors import ApiError, ServerBusyError, StaffOnlyError, error_response
 from .http.large_requests import LARGE_BYTES
-from .http.query import parse_query
-from .http.request import ApiRequest, Headers, Scope, Send
+from .http.request import ApiRequest, Headers, Scope, Send, parse_query
 from .http.response import HEADER, ApiResponse
 from .pipeline import answer, refuse_unrouted
 from .router import STAFF, Route, Router

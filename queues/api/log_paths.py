@@ -6,7 +6,7 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
-from queues.engine.limits import NAME_MAX_BYTES
+from queues.engine.constants import NAME_MAX_BYTES
 from queues.engine.names import is_name
 
 from .http.errors import ApiError

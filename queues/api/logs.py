@@ -15,7 +15,7 @@ from typing import Final
 from django.core.cache import cache
 
 from queues.engine.errors import StoreUnavailableError
-from queues.engine.transport.outage_log import OutageLog
+from queues.engine.transport.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 

@@ -18,9 +18,11 @@ from queues.engine import AsyncEngine, give_back_limit, take_limit
 from queues.engine.errors import LimitReachedError, TaskqError
 from queues.engine.values import LimitTaken, RequestLimit
 from queues.services.errors import InvalidTokenError
-from queues.services.tokens.access import Access, RateKind, limit_of
+from queues.services.tokens.access import Access
+from queues.services.tokens.rate_limits import RateKind, limit_of
 
 from .context import ApiContext
+from .handlers.admin import metrics
 from .http.errors import TokenMissingError, error_response
 from .http.request import ApiRequest, pool_and_secret
 from .http.response import ApiResponse
@@ -28,7 +30,6 @@ from .log_paths import loggable_namespace, loggable_path
 from .logs import OUTAGES, cause_of
 from .metrics import CLIENT_GONE, COUNTERS
 from .metrics.page import opens_metrics
-from .operations.admin_info import metrics
 from .router import STAFF, AuthKind, OperationFunction, Route
 from .staff import SAFE_METHODS, check_origin
 
@@ -145,7 +146,7 @@ async def run_limited(
 ) -> ApiResponse:
     """The operation's response, if the request fits the token's limit. Raises LimitReachedError."""
     access = request.granted
-    limit = limit_of(access=access, kind=kind)
+    limit = limit_of(token_id=access.token_id, limit=access.limit, kind=kind)
     if limit is None:
         return await operation(request, context)
     engine = await context.engine(access.pool)

@@ -6,15 +6,12 @@ from dataclasses import replace
 from typing import Final
 
 from queues.services.schedules.checking import QUEUE_WORDS
-from queues.services.tokens.access import RateKind
+from queues.services.tokens.rate_limits import RateKind
 
-from .http.request import check_names, check_names_of_several
-from .operations import (
-    admin_info,
-    admin_tokens,
+from .handlers import (
+    admin,
     consume,
-    dead,
-    dependencies,
+    dead_letters,
     finish,
     health,
     incidents,
@@ -22,11 +19,11 @@ from .operations import (
     publish,
     push,
     queues,
-    read,
     schedules,
     workers,
     workflows,
 )
+from .http.request import check_names, check_names_of_several
 from .route_docs import delivery_routes as d
 from .route_docs import incident_routes as i
 from .route_docs import operator_routes as o
@@ -90,8 +87,8 @@ ROUTES: Final = (
     _route(f"PUT {QUEUE}", publish.publish, d.PUBLISH, rate="write"),
     _route(f"PUT {QUEUE}/bulk", publish.publish_bulk, d.PUBLISH_BULK, rate="write"),
     _route(f"PUT {JOB}", publish.republish, d.REPUBLISH, rate="write"),
-    _route(f"POST {JOB}/dependencies", dependencies.add, d.ADD_DEPENDENCIES),
-    _route(f"POST {JOB}/dependencies/close", dependencies.close, d.CLOSE_DEPENDENCIES),
+    _route(f"POST {JOB}/dependencies", jobs.add_dependencies, d.ADD_DEPENDENCIES),
+    _route(f"POST {JOB}/dependencies/close", jobs.close_dependencies, d.CLOSE_DEPENDENCIES),
     _CONSUME,
     _route(f"DELETE {JOB}", finish.ack, d.ACK),
     _route(f"POST {QUEUE}/ack", finish.ack_many, d.ACK_MANY),
@@ -101,21 +98,21 @@ ROUTES: Final = (
     _route(f"POST {JOB}/cancel", workers.cancel_job, d.CANCEL_JOB),
     _route(f"POST {JOB}/hold", workers.hold_key, d.HOLD_KEY),
     _route(f"POST {JOB}/note", workers.add_note, d.ADD_NOTE),
-    _route(f"GET {QUEUE}/peek", read.peek, o.PEEK),
-    _route(f"GET {JOB}", read.peek_job, o.PEEK_JOB),
-    _route(f"GET {JOB}/detail", read.detail, o.DETAIL),
-    _route(f"GET {JOB}/result", read.result, o.RESULT),
+    _route(f"GET {QUEUE}/peek", jobs.peek, o.PEEK),
+    _route(f"GET {JOB}", jobs.peek_job, o.PEEK_JOB),
+    _route(f"GET {JOB}/detail", jobs.detail, o.DETAIL),
+    _route(f"GET {JOB}/result", jobs.result, o.RESULT),
     _route(f"GET {JOB}/note", workers.show_note, o.SHOW_NOTE),
-    _route(f"GET {QUEUE}/jobs", read.list_jobs, o.LIST_JOBS),
+    _route(f"GET {QUEUE}/jobs", jobs.list_jobs, o.LIST_JOBS),
     _route(f"GET {QUEUE}/jobs/key", jobs.find_by_key, o.FIND_BY_KEY),
     _route(f"POST {QUEUE}/jobs/run", jobs.run_now, o.RUN_NOW),
     _route(f"DELETE {QUEUE}/jobs", jobs.delete_jobs, o.DELETE_JOBS),
-    _route(f"GET {QUEUE}/deadletter", dead.deadletter, o.DEADLETTER),
-    _route(f"GET {QUEUE}/deadletter/size", dead.deadletter_size, o.DEADLETTER_SIZE),
-    _route(f"PUT {QUEUE}/deadletter", dead.respawn, o.RESPAWN),
-    _route(f"DELETE {QUEUE}/deadletter", dead.delete, o.DELETE_DEAD),
-    _route(f"PUT {QUEUE}/deadletter/jobs", dead.respawn_ids, o.RESPAWN_IDS),
-    _route(f"DELETE {QUEUE}/deadletter/jobs", dead.delete_ids, o.DELETE_DEAD_IDS),
+    _route(f"GET {QUEUE}/deadletter", dead_letters.deadletter, o.DEADLETTER),
+    _route(f"GET {QUEUE}/deadletter/size", dead_letters.deadletter_size, o.DEADLETTER_SIZE),
+    _route(f"PUT {QUEUE}/deadletter", dead_letters.respawn, o.RESPAWN),
+    _route(f"DELETE {QUEUE}/deadletter", dead_letters.delete, o.DELETE_DEAD),
+    _route(f"PUT {QUEUE}/deadletter/jobs", dead_letters.respawn_ids, o.RESPAWN_IDS),
+    _route(f"DELETE {QUEUE}/deadletter/jobs", dead_letters.delete_ids, o.DELETE_DEAD_IDS),
     _route(f"GET {NAMESPACE}/workers", workers.list_workers, o.LIST_WORKERS),
     _route(f"POST {NAMESPACE}/workers", workers.beat, o.WORKER_BEAT),
     _route(f"POST {NAMESPACE}/workers/command", workers.command, o.COMMAND_WORKER),
@@ -150,33 +147,29 @@ ROUTES: Final = (
     _route(f"POST {PUSH}/rotate", push.rotate, p.ROTATE_PUSH),
     _route(f"POST {PUSH}/test", push.test, p.TEST_PUSH),
     _route(f"GET {PUSH}/deliveries", push.deliveries, p.PUSH_DELIVERIES),
-    _route(f"POST {TOKENS}", admin_tokens.create, s.CREATE_TOKEN, auth=AuthKind.STAFF, needs=("add_token",)),
-    _route(f"GET {TOKENS}", admin_tokens.list_all, s.LIST_TOKENS, auth=AuthKind.STAFF, needs=("view_token",)),
+    _route(f"POST {TOKENS}", admin.create_token, s.CREATE_TOKEN, auth=AuthKind.STAFF, needs=("add_token",)),
+    _route(f"GET {TOKENS}", admin.list_tokens, s.LIST_TOKENS, auth=AuthKind.STAFF, needs=("view_token",)),
     _route(
-        f"DELETE {TOKENS}/{{token}}", admin_tokens.revoke, s.REVOKE_TOKEN, auth=AuthKind.STAFF, needs=("delete_token",)
+        f"DELETE {TOKENS}/{{token}}", admin.revoke_token, s.REVOKE_TOKEN, auth=AuthKind.STAFF, needs=("delete_token",)
     ),
-    _route(f"GET {LIMIT}", admin_tokens.show_limit, s.SHOW_LIMIT, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
-    _route(f"POST {LIMIT}", admin_tokens.add_limit, s.ADD_LIMIT, auth=AuthKind.STAFF, needs=("add_tokenlimit",)),
-    _route(f"PUT {LIMIT}", admin_tokens.put_limit, s.PUT_LIMIT, auth=AuthKind.STAFF, needs=_PUT),
-    _route(
-        f"DELETE {LIMIT}", admin_tokens.remove_limit, s.REMOVE_LIMIT, auth=AuthKind.STAFF, needs=("delete_tokenlimit",)
-    ),
-    _route("GET /limits", admin_tokens.list_all_limits, s.LIST_LIMITS, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
-    _route("GET /pools", admin_info.pools, s.POOLS, auth=AuthKind.STAFF, needs=("view_pool",)),
-    _route("GET /info", admin_info.info, s.INFO, auth=AuthKind.STAFF, needs=("view_namespace",)),
+    _route(f"GET {LIMIT}", admin.show_limit, s.SHOW_LIMIT, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
+    _route(f"POST {LIMIT}", admin.add_limit, s.ADD_LIMIT, auth=AuthKind.STAFF, needs=("add_tokenlimit",)),
+    _route(f"PUT {LIMIT}", admin.put_limit, s.PUT_LIMIT, auth=AuthKind.STAFF, needs=_PUT),
+    _route(f"DELETE {LIMIT}", admin.remove_limit, s.REMOVE_LIMIT, auth=AuthKind.STAFF, needs=("delete_tokenlimit",)),
+    _route("GET /limits", admin.list_limits, s.LIST_LIMITS, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
+    _route("GET /pools", admin.pools, s.POOLS, auth=AuthKind.STAFF, needs=("view_pool",)),
+    _route("GET /info", admin.info, s.INFO, auth=AuthKind.STAFF, needs=("view_namespace",)),
     _route("GET /incident", incidents.list_all, i.LIST_INCIDENTS, auth=AuthKind.STAFF, needs=_SEE),
     _route(f"GET {INCIDENT}", incidents.show, i.SHOW_INCIDENT, auth=AuthKind.STAFF, needs=_SEE),
     _route(f"POST {INCIDENT}/acknowledge", incidents.acknowledge, i.ACKNOWLEDGE, auth=AuthKind.STAFF, needs=_SEE),
     _route(f"DELETE {INCIDENT}/acknowledge", incidents.unacknowledge, i.UNACKNOWLEDGE, auth=AuthKind.STAFF, needs=_SEE),
     _route(f"POST {INCIDENT}/notes", incidents.note, i.ADD_NOTE, auth=AuthKind.STAFF, needs=_SEE),
-    _route("GET /version", admin_info.version, s.VERSION, auth=AuthKind.STAFF),
-    _route("GET /metrics", admin_info.metrics, s.METRICS, auth=AuthKind.STAFF),
-    _route(
-        "GET /accesslog", admin_info.show_access_log, s.SHOW_ACCESS_LOG, auth=AuthKind.STAFF, needs=(SUPERUSERS_ONLY,)
-    ),
+    _route("GET /version", admin.version, s.VERSION, auth=AuthKind.STAFF),
+    _route("GET /metrics", admin.metrics, s.METRICS, auth=AuthKind.STAFF),
+    _route("GET /accesslog", admin.show_access_log, s.SHOW_ACCESS_LOG, auth=AuthKind.STAFF, needs=(SUPERUSERS_ONLY,)),
     _route(
         "POST /accesslog",
-        admin_info.switch_access_log,
+        admin.switch_access_log,
         s.SWITCH_ACCESS_LOG,
         auth=AuthKind.STAFF,
         needs=(SUPERUSERS_ONLY,),

@@ -8,7 +8,7 @@ HTTP Basic to whatever goes to this server, so a form on any page could otherwis
 request comes from in `Sec-Fetch-Site` and `Origin`, which no page can change; programs such as curl send neither.
 
 Passwords and sessions are checked in threads of their own. A thread waits while its password waits to be hashed
-(`queues.services.sign_ins.password_checks`), which bounds how many do. There are more threads than that, so sessions
+(`queues.services.sign_ins.backend`), which bounds how many do. There are more threads than that, so sessions
 and passwords that need no hashing never stand behind guesses.
 """
 
@@ -30,7 +30,7 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from queues.pools.database import read_metadata
-from queues.services.sign_ins.password_checks import LINE_MAX, PROGRAMS_LINE_MAX
+from queues.services.sign_ins.backend import LINE_MAX, PROGRAMS_LINE_MAX
 
 from .context import with_fresh_connections
 from .http.errors import CrossSiteError, ForbiddenError, StaffOnlyError

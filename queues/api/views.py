@@ -19,13 +19,12 @@ from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils.decorators import sync_and_async_middleware
 from rest_framework.views import APIView
 
-from queues.engine.limits import DISCARD_MAX_BYTES
+from queues.engine.constants import DISCARD_MAX_BYTES
 
 from .asgi import SCOPE_KEY, RequestState
 from .context import CONTEXT
 from .http.errors import BodyTooLargeError, StaffOnlyError
-from .http.query import Query, parse_query
-from .http.request import ApiRequest, Headers
+from .http.request import ApiRequest, Headers, Query, parse_query
 from .http.response import ApiResponse
 from .logs import ACCESS_LOG
 from .pipeline import answer, refuse_unrouted

@@ -1,6 +1,7 @@
 """A private Redis as a child process: its configuration, how it is started, asked and stopped.
 
-It is not started where it would ignore jobs in one of the two formats of append-only files (`refuse_ignored_data`).
+It is not started where it would ignore jobs in one of the two formats of append-only files (`refuse_ignored_data`). Its
+files are readable by their owner only.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import hashlib
 import os
 import re
 import socket
+import stat
 import subprocess
 import tempfile
 import time
@@ -21,12 +23,50 @@ from urllib.parse import quote
 from queues.supervision import Child, tied_to_parent
 
 from .binary import DataIgnoredError, EmbeddedRedisError, ServerDiedError, find_server
-from .private_files import PRIVATE_UMASK, make_content_private
+
+PRIVATE_UMASK: Final = 0o077
 
 APPENDFSYNC_VARIABLE: Final = "TASKQ_REDIS_APPENDFSYNC"
 """Environment variable with Redis's setting `appendfsync`, one of these."""
 
 _APPENDFSYNC: Final = ("everysec", "always", "no")
+SOCKET_PATH_MAX: Final = 100
+"""Bytes. The kernel's limit for the path of a unix socket is 108 (Linux) or 104 (macOS)."""
+
+START_TIMEOUT_S: Final = 15.0
+STOP_TIMEOUT_S: Final = 10.0
+_LOOK_INTERVAL_S: Final = 0.01
+AOF_FILE: Final = "appendonly.aof"
+AOF_DIRECTORY: Final = "appendonlydir"
+_MANIFEST: Final = f"{AOF_FILE}.manifest"
+_DIRECTORY_SINCE: Final = 7
+"""The major version of Redis. Valkey began with 7.2."""
+
+_VERSION_TIMEOUT_S: Final = 10.0
+
+
+def make_private(path: Path, *, umask: int = PRIVATE_UMASK) -> None:
+    """Take the permissions in `umask` away from a file or directory, if it is there.
+
+    Leaves alone what belongs to another user, and links, which may lead anywhere. Raises OSError.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    is_file = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    if is_file and found.st_uid == os.getuid() and found.st_mode & umask:
+        path.chmod(stat.S_IMODE(found.st_mode) & ~umask)
+
+
+def make_content_private(directory: Path, *, umask: int = PRIVATE_UMASK) -> None:
+    """Do the same to a directory that holds nothing but our files, and to all that is in it. Raises OSError."""
+    if directory.is_symlink():
+        return
+    make_private(directory, umask=umask)
+    for parent, directories, files in os.walk(directory):
+        for name in (*directories, *files):
+            make_private(Path(parent, name), umask=umask)
 
 
 def _appendfsync() -> str:
@@ -96,14 +136,6 @@ def ask(unix_socket: Path, *, timeout_s: float = 1.0) -> Answer:
     if reply.startswith(b"-LOADING"):
         return Answer.LOADING
     return Answer.ERROR if reply.startswith(b"-") else Answer.NOTHING
-
-
-SOCKET_PATH_MAX: Final = 100
-"""Bytes. The kernel's limit for the path of a unix socket is 108 (Linux) or 104 (macOS)."""
-
-START_TIMEOUT_S: Final = 15.0
-STOP_TIMEOUT_S: Final = 10.0
-_LOOK_INTERVAL_S: Final = 0.01
 
 
 class EmbeddedRedis:
@@ -228,19 +260,9 @@ def _socket_path(data_dir: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"taskq-{os.getuid()}-{digest}" / "redis.sock"
 
 
-FILE: Final = "appendonly.aof"
-DIRECTORY: Final = "appendonlydir"
-_MANIFEST: Final = f"{FILE}.manifest"
-
-_DIRECTORY_SINCE: Final = 7
-"""The major version of Redis. Valkey began with 7.2."""
-
-_VERSION_TIMEOUT_S: Final = 10.0
-
-
 def refuse_ignored_data(data_dir: Path, server: Path) -> None:
     """Raise DataIgnoredError if `server` would start in `data_dir` without some of the jobs there; OSError."""
-    file, directory = data_dir / FILE, data_dir / DIRECTORY
+    file, directory = data_dir / AOF_FILE, data_dir / AOF_DIRECTORY
     if not _has_data(directory):
         return
     if file.exists():
@@ -263,7 +285,7 @@ def _has_data(directory: Path) -> bool:
     """Whether files of data are there, be they empty. A take-over that was interrupted leaves at most a manifest."""
     if not directory.is_dir():
         return False
-    return any(path.name.startswith(FILE) and path.name != _MANIFEST for path in directory.iterdir())
+    return any(path.name.startswith(AOF_FILE) and path.name != _MANIFEST for path in directory.iterdir())
 
 
 def _major_version(server: Path) -> int | None:

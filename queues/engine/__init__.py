@@ -10,8 +10,9 @@ asyncio. Trust window: a publish that returned is in Redis; whether it survives 
 persistence (AOF), whether it survives a failover up to `min_replicas` (see docs/operations.md).
 """
 
-from .aio import AsyncEngine
+from .async_engine import AsyncEngine
 from .backoff import NO_BACKOFF, Backoff, BackoffKind, parse_backoff
+from .engine import Engine
 from .errors import (
     DependenciesClosedError,
     InvalidArgumentError,
@@ -29,7 +30,6 @@ from .errors import (
     WorkflowConflictError,
     WorkflowNotFoundError,
 )
-from .executor import Engine
 from .keys import Layout, QueueKeys
 from .operation import Operation, Plan
 from .operations.consume import consume, consume_any
@@ -42,8 +42,7 @@ from .operations.consumers import (
     list_working,
     tell_waiting,
 )
-from .operations.control import delete_jobs, destroy, list_queues, pause, reschedule, resume
-from .operations.deadletter import (
+from .operations.dead_letters import (
     DEAD_SCAN_BATCH,
     DeadJob,
     DeadPage,
@@ -79,10 +78,12 @@ from .operations.event_memory import divide_events_memory, lend_events_memory
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.groups import batch_of, find_batches, find_detail, find_result, flush_group, list_groups
 from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
+from .operations.jobs import delete_jobs, reschedule
 from .operations.limit_keys import find_limit_keys, list_limit_keys
 from .operations.live_jobs import LiveJobs, StreamEnd, count_live_jobs, stream_end
 from .operations.maintain import advance_groups, flush_due, free_deleted, promote_due, reclaim_ended, sweep
-from .operations.measure import (
+from .operations.open_dependencies import OpenJob, add_dependencies, close_dependencies
+from .operations.pool_status import (
     PartitionLoad,
     beat,
     count_jobs,
@@ -92,7 +93,6 @@ from .operations.measure import (
     server_time,
     write_probe,
 )
-from .operations.open_dependencies import OpenJob, add_dependencies, close_dependencies
 from .operations.publish import PreparedOptions, check_group, prepare, publish, republish
 from .operations.publish_once import once_key, publish_once, settle_once
 from .operations.publish_staged import is_large, publish_large
@@ -106,11 +106,13 @@ from .operations.push import (
     note_deliveries,
     read_deliveries,
 )
-from .operations.ratelimit import give_back_limit, limited, take_limit
+from .operations.queues import destroy, list_queues, pause, resume
 from .operations.relay import relay
 from .operations.scan import JobSearch, find_job, find_key, scan_jobs
 from .operations.survey import (
     WHOLE_POOL,
+    FoundQueue,
+    StoreLoad,
     SurveyedQueue,
     SurveyHead,
     WrittenSurvey,
@@ -121,8 +123,10 @@ from .operations.survey import (
     read_survey,
     survey,
     take_survey,
+    unpack_queues,
     write_survey,
 )
+from .operations.token_rate_limit import give_back_limit, limited, take_limit
 from .operations.workers import (
     NOTE_FIELD_MAX_BYTES,
     BeatReply,
@@ -144,7 +148,7 @@ from .operations.workflows.attending import attend_workflows
 from .operations.workflows.cancelling import cancel_workflow
 from .operations.workflows.reading import list_workflows, read_results, read_workflow
 from .operations.workflows.retrying import retry_workflow
-from .queue_limits import NO_LIMITS, QueueLimits
+from .queue_limits import NO_LIMITS, ConsumeLimits
 from .queue_values import (
     DeadHead,
     Flushed,
@@ -157,7 +161,6 @@ from .queue_values import (
     QueuePage,
     QueueStats,
 )
-from .stats.found_queues import FoundQueue, StoreLoad, unpack_queues
 from .stats.heartbeats import PumpBeat, PushCounts, PusherBeat, RoleBeat
 from .stats.minutes import MINUTE_MS, Minute
 from .store import StoreInfo, ask_store_load, open_async_engine, open_engine, probe_store, read_store_load
@@ -165,14 +168,14 @@ from .transport.connection import parse_url, redact_url, same_place
 from .values import (
     DEFAULT_OPTIONS,
     AckOutcome,
+    AckResult,
     AttemptRecord,
     Consumed,
     Counts,
     Delivery,
     Dependency,
     DependencyFailure,
-    Ended,
-    Failed,
+    FailResult,
     JobDetail,
     JobFilter,
     JobResult,
@@ -210,11 +213,13 @@ __all__ = [
     "NO_LIMITS",
     "WHOLE_POOL",
     "AckOutcome",
+    "AckResult",
     "AsyncEngine",
     "AttemptRecord",
     "Backoff",
     "BackoffKind",
     "BeatReply",
+    "ConsumeLimits",
     "Consumed",
     "Counts",
     "DeadHead",
@@ -228,10 +233,9 @@ __all__ = [
     "DependencyFailure",
     "DrainPlan",
     "DrainState",
-    "Ended",
     "Engine",
     "EntryRange",
-    "Failed",
+    "FailResult",
     "Flushed",
     "FoundQueue",
     "FullStreams",
@@ -277,7 +281,6 @@ __all__ = [
     "PushHealth",
     "PusherBeat",
     "QueueKeys",
-    "QueueLimits",
     "QueuePage",
     "QueueStats",
     "RequestLimit",

@@ -1,12 +1,12 @@
-"""How long a failed job waits before its next try."""
+"""Policies by which a failed job waits for its next try. `lua/lib/backoff.lua` computes the delay of each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
 
+from .constants import SECONDS_MAX
 from .errors import InvalidArgumentError
-from .limits import SECONDS_MAX
 
 DEFAULT_CAP_S = 3_600.0
 FAILURES_ONLY = "@failures"
@@ -15,7 +15,7 @@ FAILURES_ONLY_BIT = 128
 
 
 class BackoffKind(IntEnum):
-    """Numbers as stored in the job record; `lua/lib/backoff.lua` computes the delays."""
+    """Numbers as stored in the job record."""
 
     NONE = 0
     FIXED = 1

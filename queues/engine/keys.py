@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
-from .limits import EVENTS_FULL_BYTES, EVENTS_FULL_PART, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
+from .constants import EVENTS_FULL_BYTES, EVENTS_FULL_PART, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 
 LAYOUT_VERSION: Final = 1
 
@@ -31,7 +31,7 @@ QUEUE_KEYS: Final = {
     "shares": "hash: limit key → what it has had (lua/lib/fair.lua); dropped by the sweeper.",
     "delayed": "zset: job id → due time, ms.",
     "retry": "zset: job id → due time, ms.",
-    "expiring": "zset: waiting job → when it expires, ms; those that expire before the horizon (lua/lib/expiry.lua).",
+    "expiring": "zset: waiting job → when it expires, ms, if before the horizon (lua/lib/expiry_horizon.lua).",
     "staged": "zset: id of a record written ahead of its job (lua/stage.lua) → when, ms; empty but for moments.",
     "working": "zset: job id → end of the lease, ms.",
     "dead": "zset: job id → time of death, ms.",
@@ -222,7 +222,7 @@ def workers_key(namespace: str) -> bytes:
 
 
 def worker_beats_key(namespace: str) -> bytes:
-    """hash: `NAMESPACE/WORKER` → its record (`queues.engine.stats.workers`). Expires; other beats drop old fields."""
+    """hash: `NAMESPACE/WORKER` → its record (`queues.engine.stats.heartbeats`). Expires; beats drop old fields."""
     return b"{tqworkers}:beats:" + namespace.encode("utf-8", "replace")
 
 

@@ -1,4 +1,7 @@
-"""Limits of a queue and of the limit keys that share it. They travel to the script with each consume."""
+"""Limits of a queue and of the limit keys that share it. They travel to the script with each consume.
+
+`lua/consume_fair.lua` enforces them; what each key has had is kept by `lua/lib/fair.lua`.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from . import limits
+from . import constants
 from .errors import InvalidArgumentError
 
 _US_PER_S: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueLimits:
+class ConsumeLimits:
     """What consume enforces across all servers. 0: no such limit.
 
     `rate`: jobs per second of the whole queue, `burst` of which may come at once after a while. `key_in_flight`: jobs
@@ -31,11 +34,11 @@ class QueueLimits:
     weights: tuple[tuple[str, int], ...] = ()
 
 
-NO_LIMITS: Final = QueueLimits()
+NO_LIMITS: Final = ConsumeLimits()
 
 
 @lru_cache(maxsize=1024)
-def limits_argument(queue_limits: QueueLimits) -> str:
+def limits_argument(queue_limits: ConsumeLimits) -> str:
     """The `limits` argument of lua/consume_fair.lua. Raises InvalidArgumentError for a limit out of range."""
     if queue_limits == NO_LIMITS:
         return ""
@@ -56,13 +59,13 @@ def parse_weights(text: str) -> tuple[tuple[str, int], ...]:
     weights: dict[str, int] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         key, _, number = line.rpartition("=")
-        if not (number.isascii() and number.isdigit() and len(number) <= len(str(limits.LIMIT_WEIGHT_MAX))):
+        if not (number.isascii() and number.isdigit() and len(number) <= len(str(constants.LIMIT_WEIGHT_MAX))):
             raise InvalidArgumentError(f"invalid weight, expected KEY=WEIGHT: {line[:100]}")
         check_limit_key(key)
         if key in weights:
             raise InvalidArgumentError(f"two weights of {key}")
         weights[key] = int(number)
-    queue_limits = QueueLimits(weights=tuple(sorted(weights.items())))
+    queue_limits = ConsumeLimits(weights=tuple(sorted(weights.items())))
     check_queue_limits(queue_limits)
     return queue_limits.weights
 
@@ -72,22 +75,22 @@ def _microseconds(rate: float) -> int:
     return round(_US_PER_S / rate) if rate else 0
 
 
-def check_queue_limits(queue_limits: QueueLimits) -> None:
+def check_queue_limits(queue_limits: ConsumeLimits) -> None:
     """Raise InvalidArgumentError naming the first limit that is out of its range."""
     for name in ("rate", "key_rate"):
-        if (rate := getattr(queue_limits, name)) and not limits.LIMIT_RATE_MIN <= rate <= limits.LIMIT_RATE_MAX:
+        if (rate := getattr(queue_limits, name)) and not constants.LIMIT_RATE_MIN <= rate <= constants.LIMIT_RATE_MAX:
             raise InvalidArgumentError(f"invalid {name}")
     for name in ("burst", "key_burst"):
-        if not 1 <= getattr(queue_limits, name) <= limits.LIMIT_BURST_MAX:
+        if not 1 <= getattr(queue_limits, name) <= constants.LIMIT_BURST_MAX:
             raise InvalidArgumentError(f"invalid {name}")
     if queue_limits.key_in_flight < 0:
         raise InvalidArgumentError("invalid key_in_flight")
-    if len(queue_limits.weights) > limits.LIMIT_WEIGHTS_MAX:
-        raise InvalidArgumentError(f"too many weights, cannot exceed {limits.LIMIT_WEIGHTS_MAX}")
+    if len(queue_limits.weights) > constants.LIMIT_WEIGHTS_MAX:
+        raise InvalidArgumentError(f"too many weights, cannot exceed {constants.LIMIT_WEIGHTS_MAX}")
     for key, weight in (("", queue_limits.default_weight), *queue_limits.weights):
         if key:
             check_limit_key(key)
-        if not 1 <= weight <= limits.LIMIT_WEIGHT_MAX:
+        if not 1 <= weight <= constants.LIMIT_WEIGHT_MAX:
             raise InvalidArgumentError(f"invalid weight of {key}" if key else "invalid default_weight")
 
 
@@ -96,5 +99,5 @@ def check_limit_key(key: str) -> None:
 
     What is printable has no zero byte, line feed or tab, which end a key in Redis (lua/lib/fair.lua).
     """
-    if not key or not key.isprintable() or len(key.encode()) > limits.LIMIT_KEY_MAX_BYTES:
+    if not key or not key.isprintable() or len(key.encode()) > constants.LIMIT_KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid limit_key")

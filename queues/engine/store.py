@@ -11,12 +11,12 @@ from typing import Any
 from redis.cluster import RedisCluster
 from redis.exceptions import ResponseError
 
-from . import limits
-from .aio import AsyncEngine
+from . import constants
+from .async_engine import AsyncEngine
+from .engine import Engine
 from .errors import InvalidArgumentError, LayoutError
-from .executor import Engine
 from .keys import LAYOUT_VERSION, META_KEY, Layout, partition_keys, pumps_key
-from .stats.found_queues import StoreLoad
+from .operations.survey import StoreLoad
 from .transport import replication
 from .transport.connection import (
     REPLY_TIMEOUT_S,
@@ -127,8 +127,8 @@ async def _memory_info_async(client: AsyncClient, address: StoreAddress) -> Mapp
 def _events_memory_of(info: Mapping[str, Any]) -> int:
     """The default memory for a pool's events, in bytes."""
     if bound := _sum(_nodes_of(info, "maxmemory"), "maxmemory"):
-        return max(bound // limits.EVENTS_MEMORY_PART, limits.EVENTS_MEMORY_MIN_MB * limits.MEBIBYTE)
-    return limits.EVENTS_MEMORY_MB * limits.MEBIBYTE
+        return max(bound // constants.EVENTS_MEMORY_PART, constants.EVENTS_MEMORY_MIN_MB * constants.MEBIBYTE)
+    return constants.EVENTS_MEMORY_MB * constants.MEBIBYTE
 
 
 async def _joins_slots(client: AsyncClient) -> bool:
@@ -148,12 +148,12 @@ def _is_complete(meta: dict[bytes, bytes]) -> bool:
 
 
 def _new_meta(partitions: int | None) -> dict[str, int]:
-    return {"partitions": partitions or limits.PARTITIONS_DEFAULT, "layout": LAYOUT_VERSION}
+    return {"partitions": partitions or constants.PARTITIONS_DEFAULT, "layout": LAYOUT_VERSION}
 
 
 def _check_partitions(partitions: int | None) -> None:
-    if partitions is not None and not 1 <= partitions <= limits.PARTITIONS_MAX:
-        raise InvalidArgumentError(f"partitions must be 1 to {limits.PARTITIONS_MAX}")
+    if partitions is not None and not 1 <= partitions <= constants.PARTITIONS_MAX:
+        raise InvalidArgumentError(f"partitions must be 1 to {constants.PARTITIONS_MAX}")
 
 
 def _layout(meta: dict[bytes, bytes], partitions: int | None, events_memory: int) -> Layout:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple, TypeVar, dataclass_transform
 
-from . import limits
+from . import constants
 from .backoff import NO_BACKOFF, Backoff
-from .ids import published_ms
+from .names import published_ms
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class PublishOptions:
     fits one job only. `key_max_wait_ms`: jobs that replace each other are due so long after the first of them at the
     latest (0: no bound). `retention_ms` is how long a completed job and its result are kept.
     `limit_key` names the tenant or account whose jobs share the queue fairly with those of others, within its limits
-    (QueueLimits). A job with `depends_on` is blocked until all of these have been acked. With `dependencies_open` it
+    (ConsumeLimits). A job with `depends_on` is blocked until all of these have been acked. With `dependencies_open` it
     takes more of them (`add_dependencies`), and stays blocked until it is closed (`close_dependencies`). One with a
     `group` is a member of it until the group is flushed: when it has `group_max_size` members, or its oldest has been
     there for `group_max_delay_ms`, or none has come for `group_grace_ms`. `delay_ms` is then how long it takes until
@@ -99,8 +99,8 @@ class PublishOptions:
 
     delay_ms: int = 0
     at_ms: int | None = None
-    ttl_ms: int = limits.DEFAULT_TTL_S * 1000
-    tries: int = limits.DEFAULT_TRIES
+    ttl_ms: int = constants.DEFAULT_TTL_S * 1000
+    tries: int = constants.DEFAULT_TRIES
     priority: int = 0
     key: str | None = None
     key_ttl_ms: int | None = None
@@ -111,9 +111,9 @@ class PublishOptions:
     attributes: Mapping[str, str] | None = None
     limit_key: str | None = None
     group: str | None = None
-    group_max_size: int = limits.GROUP_DEFAULT_SIZE
-    group_max_delay_ms: int = limits.GROUP_DEFAULT_DELAY_S * 1000
-    group_grace_ms: int = limits.GROUP_DEFAULT_GRACE_S * 1000
+    group_max_size: int = constants.GROUP_DEFAULT_SIZE
+    group_max_delay_ms: int = constants.GROUP_DEFAULT_DELAY_S * 1000
+    group_grace_ms: int = constants.GROUP_DEFAULT_GRACE_S * 1000
     depends_on: tuple[Dependency, ...] = ()
     on_dependency_failure: DependencyFailure = DependencyFailure.WAIT
     dependencies_open: bool = False
@@ -200,7 +200,7 @@ class AckOutcome(StrEnum):
 
 
 @value
-class Ended:
+class AckResult:
     """How an ack went. `run_ms`: time from delivery to ack, of a job that was acked."""
 
     outcome: AckOutcome
@@ -208,7 +208,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class FailResult:
     """Where a failed job went. `due_ms` 0 unless `state` is retry."""
 
     state: JobState

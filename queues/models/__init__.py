@@ -14,13 +14,12 @@ from .incident import (
     IncidentLook,
     IncidentSeverity,
 )
-from .namespace import Namespace
+from .namespace import Namespace, Token, TokenLimit
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
 from .report import QueueDay, ReportDay, ReportState, ReportTrigger
 from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
-from .token import Token, TokenLimit
 
 __all__ = [
     "DEFAULT_POOL",

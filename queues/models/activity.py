@@ -9,7 +9,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 
 from .namespace import Namespace
 
@@ -98,9 +98,9 @@ class Activity(models.Model):
     scope = models.ForeignKey(
         Namespace, null=True, on_delete=models.SET_NULL, related_name="+", verbose_name=_("scope"), db_index=False
     )
-    pool = models.CharField(_("pool"), max_length=limits.NAME_MAX_BYTES, blank=True)
-    namespace = models.CharField(_("namespace"), max_length=limits.NAME_MAX_BYTES, blank=True)
-    queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES, blank=True)
+    pool = models.CharField(_("pool"), max_length=constants.NAME_MAX_BYTES, blank=True)
+    namespace = models.CharField(_("namespace"), max_length=constants.NAME_MAX_BYTES, blank=True)
+    queue = models.CharField(_("queue"), max_length=constants.NAME_MAX_BYTES, blank=True)
     target = models.CharField(_("target"), max_length=255, blank=True)
     count = models.PositiveBigIntegerField(_("count"), null=True)
     detail = models.CharField(_("detail"), max_length=DETAIL_MAX, blank=True)

@@ -9,7 +9,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 
 from .namespace import Namespace
 
@@ -67,9 +67,9 @@ class Incident(models.Model):
     """
 
     kind = models.CharField(_("kind"), max_length=32, choices=IncidentKind.choices)
-    pool = models.CharField(_("pool"), max_length=limits.NAME_MAX_BYTES, blank=True)
-    namespace = models.CharField(_("namespace"), max_length=limits.NAME_MAX_BYTES, blank=True)
-    queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES, blank=True)
+    pool = models.CharField(_("pool"), max_length=constants.NAME_MAX_BYTES, blank=True)
+    namespace = models.CharField(_("namespace"), max_length=constants.NAME_MAX_BYTES, blank=True)
+    queue = models.CharField(_("queue"), max_length=constants.NAME_MAX_BYTES, blank=True)
     scope = models.ForeignKey(Namespace, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
     severity = models.CharField(_("severity"), max_length=8, choices=IncidentSeverity.choices)
     worst = models.CharField(_("worst severity"), max_length=8, choices=IncidentSeverity.choices)
@@ -138,7 +138,7 @@ class IncidentLook(models.Model):
     `subject`: a pool's name; empty for what concerns the whole installation. `jobs`: in the pool when it last answered.
     """
 
-    subject = models.CharField(max_length=limits.NAME_MAX_BYTES, blank=True, unique=True)
+    subject = models.CharField(max_length=constants.NAME_MAX_BYTES, blank=True, unique=True)
     looked_at = models.DateTimeField()
     jobs = models.PositiveBigIntegerField(default=0)
 

@@ -1,14 +1,15 @@
-"""Namespace: the unit of isolation."""
+"""Namespace: the unit of isolation. Token: the secret that opens a namespace, and its limit."""
 
 from __future__ import annotations
 
 from typing import Final, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Group
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 
 from .pool import Pool
 from .validators import validate_name
@@ -31,7 +32,7 @@ class Namespace(models.Model):
     """Lives in one pool for ever; two pools may each have a namespace of the same name."""
 
     pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="namespaces", verbose_name=_("pool"))
-    name = models.CharField(_("name"), max_length=limits.NAME_MAX_BYTES, validators=[validate_name])
+    name = models.CharField(_("name"), max_length=constants.NAME_MAX_BYTES, validators=[validate_name])
     description = models.CharField(_("description"), max_length=255, blank=True)
     groups = models.ManyToManyField(
         Group,
@@ -63,3 +64,58 @@ class Namespace(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pool.name}:{self.name}"
+
+
+class Token(models.Model):
+    """Only the SHA-256 digest of the secret is kept, so a reader of the database cannot use it.
+
+    Neither salt nor server-side pepper nor a slow hash: those slow down guessing, and there is nothing to guess in 256
+    random bits, while a slow hash would be paid on every call. A secret given by its owner is as strong as the owner
+    made it. `public_id` names the token in lists, logs and limits.
+    """
+
+    public_id = models.CharField(_("id"), max_length=32, unique=True, editable=False)
+    namespace = models.ForeignKey(
+        Namespace, on_delete=models.CASCADE, related_name="tokens", verbose_name=_("namespace")
+    )
+    digest = models.CharField(max_length=64, editable=False)
+    description = models.CharField(_("description"), max_length=255)
+    created = models.DateTimeField(_("created"), auto_now_add=True)
+    last_used = models.DateTimeField(_("last used"), null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = _("token")
+        verbose_name_plural = _("tokens")
+        ordering = ["-created", "-pk"]
+        constraints = [
+            # Per namespace: owners of different namespaces may not learn of each other's secrets by trying them.
+            models.UniqueConstraint(fields=["namespace", "digest"], name="token_unique_in_namespace")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.public_id} ({self.description})"
+
+
+class TokenLimit(models.Model):
+    """At most `read` consumes and `write` publishes per `interval_s` seconds. 0: no limit for that kind."""
+
+    token = models.OneToOneField(Token, on_delete=models.CASCADE, related_name="limit", verbose_name=_("token"))
+    read = models.PositiveIntegerField(_("read"), help_text=_("Consumes per interval. 0: not limited."))
+    write = models.PositiveIntegerField(_("write"), help_text=_("Publishes per interval. 0: not limited."))
+    interval_s = models.PositiveIntegerField(_("interval (s)"), validators=[MinValueValidator(1)])
+
+    class Meta:
+        verbose_name = _("limit")
+        verbose_name_plural = _("limits")
+        constraints = [
+            models.CheckConstraint(condition=models.Q(interval_s__gte=1), name="token_limit_interval_positive"),
+            models.CheckConstraint(
+                condition=models.Q(read__gte=1) | models.Q(write__gte=1),
+                name="token_limit_limits_something",
+                violation_error_message=_("Read and write cannot both be 0 (no limit)."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.read} read, {self.write} write per {self.interval_s} s"

@@ -8,7 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 
 from .namespace import Namespace
 from .validators import validate_backoff, validate_queue, validate_weights
@@ -25,7 +25,7 @@ class QueuePolicy(models.Model):
     )
     queue = models.CharField(
         _("queue"),
-        max_length=limits.NAME_MAX_BYTES,
+        max_length=constants.NAME_MAX_BYTES,
         blank=True,
         default=WHOLE_NAMESPACE,
         validators=[validate_queue],
@@ -35,21 +35,21 @@ class QueuePolicy(models.Model):
         _("tries"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.TRIES_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.TRIES_MAX)],
         help_text=_("How many times a job may be delivered."),
     )
     ttl_s = models.PositiveBigIntegerField(
         _("time to live (s)"),
         null=True,
         blank=True,
-        validators=[MaxValueValidator(limits.SECONDS_MAX)],
+        validators=[MaxValueValidator(constants.SECONDS_MAX)],
         help_text=_("Until a job expires. 0: never."),
     )
     ttr_s = models.PositiveBigIntegerField(
         _("time to run (s)"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.SECONDS_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.SECONDS_MAX)],
         help_text=_("How long a consumer may hold a job."),
     )
     backoff = models.CharField(
@@ -71,7 +71,7 @@ class QueuePolicy(models.Model):
         _("dead letters: oldest (s)"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.SECONDS_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.SECONDS_MAX)],
         help_text=_("Dead jobs older than this are dropped, and counted."),
     )
     dead_max_count = models.PositiveIntegerField(
@@ -84,14 +84,14 @@ class QueuePolicy(models.Model):
         _("rate (1/s)"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(limits.LIMIT_RATE_MIN), MaxValueValidator(limits.LIMIT_RATE_MAX)],
+        validators=[MinValueValidator(constants.LIMIT_RATE_MIN), MaxValueValidator(constants.LIMIT_RATE_MAX)],
         help_text=_("Jobs of the queue that are delivered per second at most."),
     )
     burst = models.PositiveIntegerField(
         _("burst"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.LIMIT_BURST_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.LIMIT_BURST_MAX)],
         help_text=_("How many jobs the rate lets through at once after a pause."),
     )
     key_in_flight = models.PositiveIntegerField(
@@ -105,21 +105,21 @@ class QueuePolicy(models.Model):
         _("per limit key: rate (1/s)"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(limits.LIMIT_RATE_MIN), MaxValueValidator(limits.LIMIT_RATE_MAX)],
+        validators=[MinValueValidator(constants.LIMIT_RATE_MIN), MaxValueValidator(constants.LIMIT_RATE_MAX)],
         help_text=_("Jobs with the same limit key that are delivered per second at most."),
     )
     key_burst = models.PositiveIntegerField(
         _("per limit key: burst"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.LIMIT_BURST_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.LIMIT_BURST_MAX)],
         help_text=_("How many jobs of a key its rate lets through at once after a pause."),
     )
     key_weight = models.PositiveIntegerField(
         _("per limit key: weight"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.LIMIT_WEIGHT_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.LIMIT_WEIGHT_MAX)],
         help_text=_("Share of the queue that a key has if no other weight is given for it."),
     )
     key_weights = models.TextField(
@@ -134,21 +134,21 @@ class QueuePolicy(models.Model):
         _("per group: members at most"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.GROUP_MAX_SIZE)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.GROUP_MAX_SIZE)],
         help_text=_("A group with so many members is flushed: they become one job."),
     )
     group_max_delay_s = models.PositiveBigIntegerField(
         _("per group: longest delay (s)"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.SECONDS_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.SECONDS_MAX)],
         help_text=_("A group is flushed so long after its oldest member came, however few they are."),
     )
     group_grace_period_s = models.PositiveBigIntegerField(
         _("per group: grace period (s)"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.SECONDS_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.SECONDS_MAX)],
         help_text=_("A group is flushed when nobody has joined it for so long."),
     )
     objective_s = models.PositiveIntegerField(

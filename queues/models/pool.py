@@ -10,7 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits, redact_url, same_place
+from queues.engine import constants, redact_url, same_place
 
 from .validators import validate_name, validate_pool_url
 
@@ -21,18 +21,18 @@ DEFAULT_POOL: Final = "default"
 class Pool(models.Model):
     """`url` may hold a password: show `shown_url` instead. Blank, for `default` only: the server in REDIS_URL."""
 
-    name = models.CharField(_("name"), max_length=limits.NAME_MAX_BYTES, unique=True, validators=[validate_name])
+    name = models.CharField(_("name"), max_length=constants.NAME_MAX_BYTES, unique=True, validators=[validate_name])
     url = models.CharField(_("URL"), max_length=2_000, blank=True, validators=[validate_pool_url])
     partitions = models.PositiveSmallIntegerField(
         _("partitions"),
-        default=limits.PARTITIONS_DEFAULT,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.PARTITIONS_MAX)],
+        default=constants.PARTITIONS_DEFAULT,
+        validators=[MinValueValidator(1), MaxValueValidator(constants.PARTITIONS_MAX)],
         help_text=_("Over how many Redis Cluster slots the queues are spread. Cannot be changed later."),
     )
     min_replicas = models.PositiveSmallIntegerField(
         _("minimum replicas"),
         default=0,
-        validators=[MaxValueValidator(limits.MIN_REPLICAS_MAX)],
+        validators=[MaxValueValidator(constants.MIN_REPLICAS_MAX)],
         help_text=_(
             "A publish succeeds once this many replicas have the job; otherwise it is answered 503. "
             "Set it to the number of replicas, and a failover loses no published job. "
@@ -43,7 +43,10 @@ class Pool(models.Model):
         _("memory for events (MiB)"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(limits.EVENTS_MEMORY_MIN_MB), MaxValueValidator(limits.EVENTS_MEMORY_MAX_MB)],
+        validators=[
+            MinValueValidator(constants.EVENTS_MEMORY_MIN_MB),
+            MaxValueValidator(constants.EVENTS_MEMORY_MAX_MB),
+        ],
         help_text=_(
             "How much of its Redis the events may take until a pump has written them to the lake. "
             "What does not fit is dropped, the oldest first, and missing from the reports. "
@@ -59,11 +62,11 @@ class Pool(models.Model):
         ordering = ["name"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(partitions__gte=1, partitions__lte=limits.PARTITIONS_MAX),
+                condition=models.Q(partitions__gte=1, partitions__lte=constants.PARTITIONS_MAX),
                 name="pool_partitions_in_range",
             ),
             models.CheckConstraint(
-                condition=models.Q(min_replicas__lte=limits.MIN_REPLICAS_MAX), name="pool_min_replicas_in_range"
+                condition=models.Q(min_replicas__lte=constants.MIN_REPLICAS_MAX), name="pool_min_replicas_in_range"
             ),
             models.CheckConstraint(
                 condition=models.Q(name=DEFAULT_POOL) | ~models.Q(url=""), name="pool_url_blank_only_for_default"

@@ -8,7 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 from queues.http_client.urls import URL_MAX_CHARS
 
 from .namespace import Namespace
@@ -34,7 +34,7 @@ class PushEndpoint(models.Model):
     namespace = models.ForeignKey(
         Namespace, on_delete=models.CASCADE, related_name="push_endpoints", verbose_name=_("namespace")
     )
-    queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES, validators=[validate_queue])
+    queue = models.CharField(_("queue"), max_length=constants.NAME_MAX_BYTES, validators=[validate_queue])
     url = models.CharField(
         _("URL"),
         max_length=URL_MAX_CHARS,

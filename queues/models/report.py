@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 
 from .namespace import Namespace
 
@@ -132,9 +132,9 @@ class QueueDay(models.Model):
 
     day = models.ForeignKey(ReportDay, on_delete=models.CASCADE, related_name="rows", db_index=False)
     scope = models.ForeignKey(Namespace, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
-    pool = models.CharField(_("pool"), max_length=limits.NAME_MAX_BYTES)
-    namespace = models.CharField(_("namespace"), max_length=limits.NAME_MAX_BYTES)
-    queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES, blank=True)
+    pool = models.CharField(_("pool"), max_length=constants.NAME_MAX_BYTES)
+    namespace = models.CharField(_("namespace"), max_length=constants.NAME_MAX_BYTES)
+    queue = models.CharField(_("queue"), max_length=constants.NAME_MAX_BYTES, blank=True)
 
     published = _jobs()
     consumed = _jobs()

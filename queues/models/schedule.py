@@ -8,7 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import limits
+from queues.engine import constants
 
 from .namespace import Namespace
 from .pool import Pool
@@ -74,37 +74,37 @@ class Schedule(models.Model):
     )
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="+", editable=False, db_index=False)
     """That of its namespace, for the index by which a pump finds what is due."""
-    name = models.CharField(_("name"), max_length=limits.NAME_MAX_BYTES, validators=[validate_schedule_name])
-    queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES, validators=[validate_queue])
+    name = models.CharField(_("name"), max_length=constants.NAME_MAX_BYTES, validators=[validate_schedule_name])
+    queue = models.CharField(_("queue"), max_length=constants.NAME_MAX_BYTES, validators=[validate_queue])
     body = models.BinaryField(_("body"), blank=True, default=b"")
     body_bytes = models.PositiveIntegerField(editable=False, default=0)
     tries = models.PositiveIntegerField(
         _("tries"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(limits.TRIES_MAX)],
+        validators=[MinValueValidator(1), MaxValueValidator(constants.TRIES_MAX)],
         help_text=_("How many times a job may be delivered."),
     )
     ttl_s = models.PositiveBigIntegerField(
         _("time to live (s)"),
         null=True,
         blank=True,
-        validators=[MaxValueValidator(limits.SECONDS_MAX)],
+        validators=[MaxValueValidator(constants.SECONDS_MAX)],
         help_text=_("Until a job expires. 0: never."),
     )
     priority = models.SmallIntegerField(
         _("priority"),
         default=0,
-        validators=[MinValueValidator(limits.PRIORITY_MIN), MaxValueValidator(limits.PRIORITY_MAX)],
+        validators=[MinValueValidator(constants.PRIORITY_MIN), MaxValueValidator(constants.PRIORITY_MAX)],
     )
     backoff = models.CharField(_("backoff"), max_length=64, blank=True, default="", validators=[validate_backoff])
     retention_s = models.PositiveBigIntegerField(
-        _("retention (s)"), default=0, validators=[MaxValueValidator(limits.SECONDS_MAX)]
+        _("retention (s)"), default=0, validators=[MaxValueValidator(constants.SECONDS_MAX)]
     )
     attributes = models.JSONField(_("attributes"), null=True, blank=True)
     limit_key = models.CharField(
         _("limit key"),
-        max_length=limits.LIMIT_KEY_MAX_BYTES,
+        max_length=constants.LIMIT_KEY_MAX_BYTES,
         blank=True,
         default="",
         db_default="",
@@ -206,9 +206,9 @@ class ScheduleFire(models.Model):
     decided_at = models.DateTimeField()
     fired_at = models.DateTimeField(_("fired"), null=True)
     key_ttl_s = models.PositiveBigIntegerField(default=3_600)
-    queue = models.CharField(_("queue"), max_length=limits.NAME_MAX_BYTES, blank=True, default="")
+    queue = models.CharField(_("queue"), max_length=constants.NAME_MAX_BYTES, blank=True, default="")
     job_id = models.CharField(_("job"), max_length=26, blank=True, default="")
-    replaces_queue = models.CharField(max_length=limits.NAME_MAX_BYTES, blank=True, default="")
+    replaces_queue = models.CharField(max_length=constants.NAME_MAX_BYTES, blank=True, default="")
     replaces = models.CharField(max_length=26, blank=True, default="")
     error = models.CharField(_("error"), max_length=ERROR_MAX, blank=True, default="")
 

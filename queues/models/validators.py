@@ -8,7 +8,7 @@ from typing import Final
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import backoff, limits, names, parse_url, queue_limits
+from queues.engine import backoff, constants, names, parse_url, queue_limits
 from queues.engine.errors import InvalidArgumentError
 from queues.http_client.headers import HeaderError, check_headers
 from queues.http_client.urls import UrlError, parse_target
@@ -62,7 +62,7 @@ schedules."""
 
 def validate_schedule_name(name: str) -> None:
     """A schedule's name: it stands in paths, behind `schedules/`."""
-    if len(name.encode("utf-8", "surrogatepass")) > limits.NAME_MAX_BYTES or not _SCHEDULE_NAME.match(name):
+    if len(name.encode("utf-8", "surrogatepass")) > constants.NAME_MAX_BYTES or not _SCHEDULE_NAME.match(name):
         raise ValidationError(_("Letters, digits, -, _, . and : only, at most 255 characters."), code="invalid_name")
     if name in QUEUE_WORDS or not name.strip("."):
         raise ValidationError(_("“%(name)s” cannot be a schedule's name."), code="reserved_name", params={"name": name})
@@ -87,7 +87,7 @@ def validate_limit_key(key: str) -> None:
         raise ValidationError(
             _("Printable text of at most %(most)s bytes."),
             code="invalid_limit_key",
-            params={"most": limits.LIMIT_KEY_MAX_BYTES},
+            params={"most": constants.LIMIT_KEY_MAX_BYTES},
         ) from error
 
 
@@ -99,7 +99,7 @@ def validate_weights(text: str) -> None:
         raise ValidationError(
             _("Expected KEY=WEIGHT on each line, with weights from 1 to %(most)s, for at most %(keys)s keys."),
             code="invalid_weights",
-            params={"most": limits.LIMIT_WEIGHT_MAX, "keys": limits.LIMIT_WEIGHTS_MAX},
+            params={"most": constants.LIMIT_WEIGHT_MAX, "keys": constants.LIMIT_WEIGHTS_MAX},
         ) from error
 
 

@@ -8,8 +8,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Final
 
+from queues.engine.constants import MEBIBYTE
 from queues.engine.errors import InvalidArgumentError, TaskqError
-from queues.engine.limits import MEBIBYTE
 from queues.engine.names import check_namespace
 from queues.models import Pool
 

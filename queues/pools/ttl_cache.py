@@ -1,8 +1,9 @@
-"""Caches answers of the database for a second, and for ten minutes while the database cannot be read.
+"""Caches of answers: `TtlCache` for rows of the database, `Recent` for what one caller reads on behalf of others.
 
-What is in use is read again before it expires, beside the calls that use it, by one thread for all caches of this
-process. It ends, with its database connection, when there was nothing to do for a while. More work than it can do is
-left undone: then an entry expires, and is read by the next caller that needs it.
+A TtlCache keeps answers of the database for a second, and for ten minutes while the database cannot be read. What is in
+use is read again before it expires, beside the calls that use it, by one thread for all caches of this process. It
+ends, with its database connection, when there was nothing to do for a while. More work than it can do is left undone:
+then an entry expires, and is read by the next caller that needs it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 import queue
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Generic, TypeVar
@@ -22,6 +23,9 @@ from django.db import close_old_connections, connection
 from queues.engine.errors import TaskqError
 
 from .database import PROBES, MetadataUnavailableError, Probe, forget_outage, read_metadata
+
+logger = logging.getLogger(__name__)
+
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -38,6 +42,11 @@ SIZE: Final = 10_000
 
 _all: WeakSet[TtlCache[object, object]] = WeakSet()
 _NEVER: Final = float("-inf")
+
+WAITING_MAX: Final = 256
+"""Entries that wait to be read again."""
+
+IDLE_S: Final = 5.0
 
 
 class _Entry(Generic[V]):
@@ -216,13 +225,6 @@ def forget_everything() -> None:
     forget_outage()
 
 
-logger = logging.getLogger(__name__)
-
-WAITING_MAX: Final = 256
-"""Entries that wait to be read again."""
-
-IDLE_S: Final = 5.0
-
 Work = Callable[[], object]
 
 
@@ -283,3 +285,46 @@ class Refresher:
 
 
 REFRESHER: Final = Refresher()
+
+
+_all_recent: WeakSet[Recent[str, object]] = WeakSet()
+
+
+class Recent(Generic[K, V]):
+    """Answers no older than `for_s` seconds, by key. A caller that comes while one is being read waits for that one.
+
+    Keys are few (pools): nothing is ever forgotten. What asking raises is raised to who asked, and not remembered.
+    """
+
+    def __init__(self, for_s: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._for_s = for_s
+        self._clock = clock
+        self._locks: defaultdict[K, threading.Lock] = defaultdict(threading.Lock)
+        self._answers: dict[K, tuple[float, V]] = {}
+        _all_recent.add(self)  # type: ignore[arg-type]  # a set of all of them, whatever they hold
+
+    def get(self, key: K, ask: Callable[[], V]) -> V:
+        """The answer to `key`: what `ask` says now, or said lately."""
+        with self._locks[key]:
+            known = self._answers.get(key)
+            if known is None or not self._is_new(known[0]):
+                known = self._answers[key] = (self._clock(), ask())
+            return known[1]
+
+    def peek(self, key: K) -> V | None:
+        """The answer, if it is at hand and new enough; waits for nobody."""
+        known = self._answers.get(key)
+        return known[1] if known is not None and self._is_new(known[0]) else None
+
+    def _is_new(self, asked_at: float) -> bool:
+        return self._clock() - asked_at < self._for_s
+
+    def forget(self) -> None:
+        """Ask anew next time."""
+        self._answers.clear()
+
+
+def forget_recent() -> None:
+    """Drop the answers that this process holds."""
+    for memory in _all_recent:
+        memory.forget()

@@ -2,7 +2,7 @@
 
 A role is `tick(engine, now_ms) -> Counts`: bounded, idempotent, and safe to run in several processes at once, for all
 it does are atomic scripts. Which roles there are: `roles/`. When they run: `pool_runner`; in which threads:
-`scheduler`, the one module that knows APScheduler. How one run of a role goes, and what happens when a pool does not
-answer: `role`, `circuit_breaker`. Every pool has threads of its own, so that one pool's dead Redis delays no other
-pool. Called by `manage.py runpump`; calls services, pools and the engine.
+`role_scheduler`, the one module that knows APScheduler. How one run of a role goes, and what happens when a pool does
+not answer: `role`. Every pool has threads of its own, so that one pool's dead Redis delays no other pool. Called by
+`manage.py runpump`; calls services, pools and the engine.
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from queues.services.incident_watch.running import send_alerts, watch_pools
 
-from .circuit_breaker import CircuitBreaker
+from .role import CircuitBreaker
 
 
 class IncidentChores:

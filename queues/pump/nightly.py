@@ -22,7 +22,7 @@ from django.db import close_old_connections
 from queues.services.reporting.making.due_days import due_days, is_time
 from queues.supervision import Child
 
-from .circuit_breaker import CircuitBreaker
+from .role import CircuitBreaker
 
 logger = logging.getLogger(__name__)
 

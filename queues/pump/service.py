@@ -13,12 +13,11 @@ from django.db import close_old_connections
 
 from queues.engine import Counts
 
-from .circuit_breaker import CircuitBreaker
 from .incidents import IncidentChores
 from .nightly import NightlyReports
 from .pool_runner import PoolRunner
-from .role import RoleStats
-from .scheduler import RoleScheduler
+from .role import CircuitBreaker, RoleStats
+from .role_scheduler import RoleScheduler
 
 logger = logging.getLogger(__name__)
 

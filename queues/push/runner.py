@@ -24,9 +24,9 @@ from queues.engine import (
     release,
     take_limit,
 )
+from queues.engine.constants import MEBIBYTE
 from queues.engine.errors import JobNotFoundError, LeaseLostError, LimitReachedError, StoreUnavailableError, TaskqError
 from queues.engine.keys import QueueKeys
-from queues.engine.limits import MEBIBYTE
 from queues.engine.operation import Operation
 from queues.engine.values import AckOutcome, Consumed, JobState
 from queues.http_client import HttpClientError, HttpFailure, Response

@@ -19,8 +19,8 @@ from queues.api.http.request import Application, Receive, Scope, Send
 from queues.api.metrics.process import flush
 from queues.api.routes import ROUTER
 
+from .connection_sender import ConnectionSender, HandOverReply
 from .error_pages import BUSY, STARTING, answer_error
-from .pages_client import PagesClient, Verdict
 from .pages_handler import PagesHandler
 
 _VERDICT: Final = "taskq.hand_over"
@@ -44,13 +44,13 @@ def make_api_middleware(site: Site) -> ApiMiddleware:
     """All that taskq serves: the API's fast path in front of the site. All views are imported, or the error raised."""
     # Django would import them at the first request, on the event loop if that is one of the API.
     _ = get_resolver().url_patterns
-    return ApiMiddleware(site, fast_path=FastPath(ROUTER, CONTEXT) if settings.TASKQ_FAST_LANE else None)
+    return ApiMiddleware(site, fast_path=FastPath(ROUTER, CONTEXT) if settings.TASKQ_FAST_PATH else None)
 
 
 class WorkerMiddleware(ApiMiddleware):
     """The ASGI application of a worker: the API's fast path. Connections for anything else go to the pages process."""
 
-    def __init__(self, fast_path: FastPath, pages: PagesClient) -> None:
+    def __init__(self, fast_path: FastPath, pages: ConnectionSender) -> None:
         super().__init__(_answer_not_taken, fast_path=fast_path)
         self._fast_path: FastPath = fast_path
         self._pages = pages
@@ -67,11 +67,11 @@ class WorkerMiddleware(ApiMiddleware):
         address = scope["client"][0] if scope["client"] else ""
         verdict = await self._pages.hand_over(client, data, address=address, is_api=is_api_to_django(scope))
         scope[_VERDICT] = verdict
-        return verdict is Verdict.TAKEN
+        return verdict is HandOverReply.TAKEN
 
 
 async def _answer_not_taken(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await answer_lifespan(receive, send)
     else:
-        await answer_error(scope, send, BUSY if scope.get(_VERDICT) is Verdict.BUSY else STARTING)
+        await answer_error(scope, send, BUSY if scope.get(_VERDICT) is HandOverReply.BUSY else STARTING)

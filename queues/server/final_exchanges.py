@@ -13,7 +13,7 @@ _REFUSED_SCOPE: Final = {"method": "GET", "http_version": "1.1", "path": "", "he
 
 
 class HandOver(Exchange):
-    """Takes the place of a request that the pages process serves (`pages_client`). The last on its connection here."""
+    """Stands for a request that the pages process serves (`connection_sender`). The last on its connection here."""
 
     __slots__ = ()
 

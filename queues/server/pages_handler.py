@@ -1,6 +1,6 @@
 """Django's request cycle for pages, each request in a thread of a small pool from its beginning to its end.
 
-Runs in the pages process, which gets its connections from workers (`pages_client`, `connection_receiver`).
+Runs in the pages process, which gets its connections from workers (`connection_sender`, `pages_process`).
 
 Under Django's own ASGI handler a page of synchronous middleware and views begins a thread, opens a connection to the
 database there, and closes both: two thirds of what a live section of a page took.

@@ -67,7 +67,7 @@ class CannotListenError(Exception):
 def serve(*, host: str, port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process."""
     with runtime_directory() as directory:
-        if settings.TASKQ_FAST_LANE and settings.TASKQ_PAGES_PROCESS:
+        if settings.TASKQ_FAST_PATH and settings.TASKQ_PAGES_PROCESS:
             with pages_process(directory):
                 run(partial(load_worker, directory), host=host, port=port, workers=workers)
         else:
@@ -120,10 +120,10 @@ def load_worker(directory: Path) -> Callable[..., Any]:
     from queues.api.routes import ROUTER
 
     from .applications import WorkerMiddleware
-    from .pages_client import PagesClient
+    from .connection_sender import ConnectionSender
 
     count_together(directory)
-    return WorkerMiddleware(FastPath(ROUTER, CONTEXT), PagesClient(directory / SOCKET))
+    return WorkerMiddleware(FastPath(ROUTER, CONTEXT), ConnectionSender(directory / SOCKET))
 
 
 def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:

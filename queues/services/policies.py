@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from queues.engine.backoff import Backoff, parse_backoff
-from queues.engine.queue_limits import NO_LIMITS, QueueLimits, parse_weights
+from queues.engine.queue_limits import NO_LIMITS, ConsumeLimits, parse_weights
 from queues.engine.values import HashedOnce
 from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
@@ -45,9 +45,9 @@ class EffectivePolicy(HashedOnce):
     __hash__ = HashedOnce.__hash__
 
     @cached_property
-    def queue_limits(self) -> QueueLimits | None:
+    def queue_limits(self) -> ConsumeLimits | None:
         """What consume enforces of these; None if it is nothing."""
-        queue_limits = QueueLimits(
+        queue_limits = ConsumeLimits(
             rate=self.rate or 0.0,
             burst=self.burst or 1,
             key_in_flight=self.key_in_flight or 0,

@@ -11,7 +11,7 @@ from queues.engine import (
     BeatReply,
     Delivery,
     Dependency,
-    Failed,
+    FailResult,
     JobDetail,
     JobResult,
     JobState,
@@ -27,9 +27,9 @@ from queues.engine import (
     WorkerCommand,
     Workflow,
 )
-from queues.engine.stats.workers import WorkerBeat
+from queues.engine.stats.heartbeats import WorkerBeat
 
-from ..outcomes import NotConfiguredError
+from ..errors import NotConfiguredError
 from ..queue_limits import QueueLimits
 
 T = TypeVar("T")
@@ -195,7 +195,7 @@ class Broker(ABC):
     @abstractmethod
     def fail(
         self, queue: str, job_id: str, *, attempt: int, error: str, delay_ms: int | None, dead: bool
-    ) -> Work[Failed]: ...
+    ) -> Work[FailResult]: ...
 
     @abstractmethod
     def release(self, queue: str, job_id: str, *, attempt: int, delay_ms: int) -> Work[None]: ...

@@ -9,7 +9,7 @@ from typing import Final
 
 from queues.engine import InvalidArgumentError, parse_url
 
-from ..outcomes import NotConfiguredError
+from ..errors import NotConfiguredError
 from .base import Broker
 from .redis import RedisBroker
 

@@ -18,7 +18,7 @@ from queues.engine import (
     BeatReply,
     Delivery,
     Dependency,
-    Failed,
+    FailResult,
     JobDetail,
     JobResult,
     JobState,
@@ -34,9 +34,9 @@ from queues.engine import (
     WorkerCommand,
     Workflow,
 )
-from queues.engine.limits import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_TIMEOUT_S
+from queues.engine.constants import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_TIMEOUT_S
 from queues.engine.names import check_queue, clean_line
-from queues.engine.stats.workers import WorkerBeat
+from queues.engine.stats.heartbeats import WorkerBeat
 
 from .base import PreparedJob, Work
 from .http_calls import Ack, HttpCall, HttpPlan, ack_call
@@ -263,13 +263,13 @@ class HttpBroker(HttpConnection):
 
     def fail(
         self, queue: str, job_id: str, *, attempt: int, error: str, delay_ms: int | None, dead: bool
-    ) -> Work[Failed]:
+    ) -> Work[FailResult]:
         content: dict[str, Any] = {"error": error[:ERROR_MAX_CHARS], "dead": dead}
         if delay_ms is not None:
             content["delay"] = delay_ms / 1000
 
-        def decode(reply: Reply) -> Failed:
-            return Failed(state=JobState(reply.json["state"]), due_ms=reply.json["due_ms"])
+        def decode(reply: Reply) -> FailResult:
+            return FailResult(state=JobState(reply.json["state"]), due_ms=reply.json["due_ms"])
 
         return self._of_job("POST", queue, job_id, "/fail", decode, {"attempt": str(attempt)}, to_json_bytes(content))
 

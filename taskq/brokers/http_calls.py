@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from queues.engine import AckOutcome, LeaseLostError, ResultTooLargeError, TaskqError
-from queues.engine.limits import BODY_MAX_BYTES, BULK_MAX_JOBS
+from queues.engine.constants import BODY_MAX_BYTES, BULK_MAX_JOBS
 from queues.engine.names import check_queue
-from queues.engine.values import Ended
+from queues.engine.values import AckResult
 
 from .base import Work
 from .http_json import Reply, to_json_bytes
@@ -106,7 +106,7 @@ def _ack_outcome(ack: Ack, outcomes: Sequence[AckOutcome]) -> Any:
         return LeaseLostError(ack.job_ids[0])
     if outcome is AckOutcome.TOO_LARGE:
         return ResultTooLargeError(ack.job_ids[0])
-    return Ended(outcome)
+    return AckResult(outcome)
 
 
 def together(works: Sequence[Work[Any]]) -> list[list[int]]:

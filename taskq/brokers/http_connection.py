@@ -35,7 +35,7 @@ from queues.engine import (
 )
 from queues.engine.names import check_namespace
 
-from ..outcomes import NotConfiguredError
+from ..errors import NotConfiguredError
 from .base import Broker, Work
 from .http_calls import HttpCall, HttpPlan, bulk_ack, together
 from .http_json import Reply

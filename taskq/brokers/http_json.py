@@ -28,9 +28,9 @@ from queues.engine import (
     WorkerCommandKind,
     parse_backoff,
 )
-from queues.engine.ids import published_ms
-from queues.engine.limits import SECONDS_MAX
-from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
+from queues.engine.constants import SECONDS_MAX
+from queues.engine.names import published_ms
+from queues.engine.stats.heartbeats import ParkedTask, RunningJob, WorkerBeat
 
 BEAT_RUNNING_MAX: Final = 1_000
 BEAT_PARKED_MAX: Final = 100

@@ -20,7 +20,7 @@ from queues.engine import (
     PublishOptions,
     prepare,
 )
-from queues.engine.limits import DEPENDENCIES_MAX, DEPENDENCIES_OF_JOB_MAX
+from queues.engine.constants import DEPENDENCIES_MAX, DEPENDENCIES_OF_JOB_MAX
 
 PAGE: Final = DEPENDENCIES_MAX // 2
 """Dependencies that one call adds: half of what it may, so that Redis is free for others in between."""

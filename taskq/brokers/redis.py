@@ -20,7 +20,7 @@ from queues.engine import (
     Delivery,
     Dependency,
     Engine,
-    Failed,
+    FailResult,
     JobDetail,
     JobResult,
     JobState,
@@ -89,9 +89,9 @@ from queues.engine import (
     stats,
     worker_beat,
 )
-from queues.engine.limits import BULK_MAX_JOBS, NODES_PER_REQUEST
+from queues.engine.constants import BULK_MAX_JOBS, NODES_PER_REQUEST
 from queues.engine.names import check_namespace, check_queue
-from queues.engine.stats.workers import WorkerBeat
+from queues.engine.stats.heartbeats import WorkerBeat
 
 from ..queue_limits import QueueLimits
 from .base import Broker, Work
@@ -347,7 +347,7 @@ class RedisBroker(Broker):
 
     def fail(
         self, queue: str, job_id: str, *, attempt: int, error: str, delay_ms: int | None, dead: bool
-    ) -> Work[Failed]:
+    ) -> Work[FailResult]:
         return _EngineWork(
             lambda engine: fail(
                 self._queue(engine, queue), job_id, attempt=attempt, error=error, delay_ms=delay_ms, dead=dead

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..app import App
-from ..outcomes import NotConfiguredError
+from ..errors import NotConfiguredError
 from ..task import Task
 
 

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from queues.engine import JobDetail, JobState, QueueStats
-from queues.engine.stats.workers import WorkerBeat
+from queues.engine.stats.heartbeats import WorkerBeat
 
 from ..brokers import Broker, open_broker
-from ..outcomes import JobGoneError, NotConfiguredError
+from ..errors import JobGoneError, NotConfiguredError
 from .printing import print_json, print_table, say
 
 STATES: Final = ("ready", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped")

@@ -61,7 +61,7 @@ def _run(arguments: list[str]) -> int:
     from queues.engine import TaskqError
     from queues.odd_characters import spell_out
 
-    from ..outcomes import TaskqClientError
+    from ..errors import TaskqClientError
 
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
@@ -92,9 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"taskq {__version__}")
     commands = parser.add_subparsers(dest="name", metavar="COMMAND")
-    from . import begin, inspector, run_task, sync
+    from . import getting_started, inspector, run_task, sync
 
-    begin.add_commands(commands)
+    getting_started.add_commands(commands)
     run_task.add_commands(commands)
     inspector.add_commands(commands)
     sync.add_commands(commands)

@@ -10,8 +10,8 @@ from typing import Any
 
 from queues.odd_characters import spell_out
 
+from ..errors import JobFailedError, JobGoneError, NotConfiguredError
 from ..job import Job
-from ..outcomes import JobFailedError, JobGoneError, NotConfiguredError
 from ..task import Task
 from .apps import load_task
 

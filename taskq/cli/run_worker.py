@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ..app import App
-from ..outcomes import NotConfiguredError
+from ..errors import NotConfiguredError
 from ..worker import StopReason, Worker, WorkerOptions
 from ..worker.options import DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, DEFAULT_LEASE_S
 from .apps import load_app, module_of

@@ -16,13 +16,12 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from queues.engine import InvalidArgumentError, KeyMode, TaskqError, prepare
-from queues.engine.ids import published_ms
-from queues.engine.names import check_queue
+from queues.engine.names import check_queue, published_ms
 
 from ..brokers import Work
+from ..errors import NotConfiguredError, SerializationError, TaskqClientError
 from ..message import read_message, write_message
 from ..options import RetryPolicy, TaskOptions
-from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError
 from ..serializers import from_json
 from ..task import Prepared
 from .compat import (

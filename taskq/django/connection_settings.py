@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from django.conf import settings
 
-from ..outcomes import NotConfiguredError
+from ..errors import NotConfiguredError
 from ..queue_limits import QueueLimits, read_queue_limits
 
 BACKEND_NAMES: Final = ("taskq.django.TaskqBackend", "taskq.django.backend.TaskqBackend")

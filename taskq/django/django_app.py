@@ -15,8 +15,8 @@ from django.dispatch import receiver
 
 from ..app import App, Group, group_calls
 from ..brokers import Broker, open_broker
+from ..errors import NotConfiguredError
 from ..job import Job
-from ..outcomes import NotConfiguredError
 from ..queue_limits import QueueLimits
 from ..task import Prepared, Task
 from ..workflow import Call

@@ -19,13 +19,14 @@ from typing import Any, Final
 from django.utils import timezone
 
 from queues.engine import TaskqError
-from queues.engine.limits import BODY_MAX_BYTES
+from queues.engine.constants import BODY_MAX_BYTES
 
 from ..app import App
 from ..context import Context, current_context
+from ..errors import SerializationError
 from ..middleware import Middleware, Running
 from ..options import TaskOptions
-from ..outcomes import Cancel, SerializationError, Snooze
+from ..outcomes import Cancel, Snooze
 from ..serializers import to_json
 from ..task import Task as TaskqTask
 from .compat import (

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from queues.engine import JobDetail, JobState
-from queues.engine.ids import is_job_id
+from queues.engine.names import is_job_id
 
 from .compat import Task, TaskError, TaskResult, TaskResultStatus
 

@@ -31,9 +31,9 @@ from queues.engine import (
 
 from ..app import App
 from ..context import Context
+from ..errors import TaskqClientError
 from ..job import Job
 from ..message import read_message
-from ..outcomes import TaskqClientError
 from ..serializers import from_json
 from ..task import Prepared, Task
 from ..worker.attempt import Attempt, Done, Failed, Lost, Released

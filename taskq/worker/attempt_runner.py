@@ -10,19 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from queues.engine import StoreUnavailableError
-from queues.engine.limits import BODY_MAX_BYTES
+from queues.engine.constants import BODY_MAX_BYTES
 
 from ..context import cursor_to_json, enter_context, leave_context
+from ..errors import ResultGoneError, SerializationError
 from ..middleware import Running
-from ..outcomes import (
-    Cancel,
-    ResultGoneError,
-    Retry,
-    SerializationError,
-    Snooze,
-    TaskFailedInProcessError,
-    describe,
-)
+from ..outcomes import Cancel, Retry, Snooze, TaskFailedInProcessError, describe
 from ..serializers import to_json
 from ..task import Task
 from ..workflow_handle import results_taken

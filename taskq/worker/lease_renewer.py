@@ -17,9 +17,9 @@ from typing import Final
 
 from queues import __version__
 from queues.engine import JobNotFoundError, LeaseLostError, TaskqError, WorkerCommand
-from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat
+from queues.engine.stats.heartbeats import ParkedTask, RunningJob, WorkerBeat
 
-from ..outcomes import TaskqClientError
+from ..errors import TaskqClientError
 from ..serializers import from_json
 from .attempt import Attempt, Why
 from .finisher import LONGEST_RETRY_S, PASSING

@@ -10,10 +10,10 @@ from math import isfinite
 from typing import Final
 
 from queues.engine import InvalidArgumentError
-from queues.engine.limits import CONSUME_MAX_QUEUES
+from queues.engine.constants import CONSUME_MAX_QUEUES
 from queues.engine.names import check_queue
 
-from ..outcomes import NotConfiguredError
+from ..errors import NotConfiguredError
 
 DEFAULT_CONCURRENCY: Final = 50
 DEFAULT_LEASE_S: Final = 30.0

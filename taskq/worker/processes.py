@@ -24,7 +24,8 @@ from typing import Any, Final
 
 from ..app import App
 from ..context import Context, cursor_to_json, enter_context, line_of_log
-from ..outcomes import Cancel, NotConfiguredError, Retry, SerializationError, Snooze, TaskFailedInProcessError, describe
+from ..errors import NotConfiguredError, SerializationError
+from ..outcomes import Cancel, Retry, Snooze, TaskFailedInProcessError, describe
 from ..serializers import from_json, to_json
 from ..task import Task
 from .attempt import Attempt

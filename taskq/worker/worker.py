@@ -14,8 +14,9 @@ from queues.engine import Delivery, TaskqError
 
 from ..app import App
 from ..context import Context
+from ..errors import NotConfiguredError, SerializationError, TaskqClientError
 from ..message import read_message, read_task_name
-from ..outcomes import NotConfiguredError, SerializationError, TaskqClientError, describe
+from ..outcomes import describe
 from ..schedule_sync import app_name, has_schedules, sync_schedules
 from .attempt import Attempt, Done, Ended, Failed, Lost, Released, Why
 from .attempt_runner import AttemptRunner, interrupted

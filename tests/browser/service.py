@@ -18,7 +18,7 @@ from playwright.sync_api import StorageState, StorageStateCookie
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import TaskqError, annotate, open_engine
-from queues.engine.stats.workers import ParkedTask
+from queues.engine.stats.heartbeats import ParkedTask
 from tests.dashboard.workers import beat, running
 from tests.running.services import Service, start_service
 from tests.support.waiting import wait_until

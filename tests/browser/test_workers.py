@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from queues.engine import Engine, annotate, open_engine, worker_beat
-from queues.engine.stats.workers import WorkerBeat
+from queues.engine.stats.heartbeats import WorkerBeat
 from tests.browser.looking import SOON_MS
 from tests.browser.service import Shop
 from tests.dashboard.workers import beat, commands, running

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from queues.engine import Engine, PumpBeat, RoleBeat, beat
+from queues.pools.ttl_cache import forget_recent
 from queues.pump.roles.survey import ROUND_MIN_S, Survey
-from queues.services.recent import forget_recent
 
 PUMP_ROLE = RoleBeat(tick_age_ms=10, late_ms=4, ticks=7, jobs=5)
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.bodies import HEX_BYTES, JSON_DEPTH_MAX, SHOWN_BYTES, BodyForm, lay_out_json, preview_line, show_body
 from dashboard.formatting import escape_visibly
+from dashboard.job_bodies import HEX_BYTES, JSON_DEPTH_MAX, SHOWN_BYTES, BodyForm, lay_out_json, preview_line, show_body
 from tests.support.growth import grows_linearly
 
 values = st.recursive(

@@ -9,9 +9,9 @@ from django.test import Client
 from queues.engine import Engine, consume, publish, tell_waiting
 from queues.engine.stats.consumers import QueueWaiters, WaitingBeat, WaitingConsumer
 from queues.models import Namespace, Pool
+from queues.pools.ttl_cache import forget_recent
 from queues.services.consumers import reading as service
 from queues.services.consumers.reading import ConsumerState, read_consumers
-from queues.services.recent import forget_recent
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

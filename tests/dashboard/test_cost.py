@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from queues.engine import Engine, Operation, publish
 from queues.models import Namespace, Pool
-from queues.services.recent import Recent, forget_recent
+from queues.pools.ttl_cache import Recent, forget_recent
 
 from .people import POOL, People
 from .surveyor import Surveyor

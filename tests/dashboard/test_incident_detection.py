@@ -25,6 +25,7 @@ from queues.engine import (
 from queues.engine.keys import partition_keys
 from queues.engine.operations.maintain import reclaim
 from queues.models import Incident, IncidentKind, Namespace, Pool, QueuePolicy, ReportDay, ReportState
+from queues.pools.ttl_cache import forget_recent
 from queues.services.incident_watch import pool_findings
 from queues.services.incident_watch.pool_findings import look_at_pool
 from queues.services.incident_watch.report_findings import look_at_reports
@@ -33,7 +34,6 @@ from queues.services.incidents.findings import Finding
 from queues.services.incidents.severity import AT_REST_SHARE
 from queues.services.queues.objectives import OBJECTIVE_S
 from queues.services.queues.visible_queues import PUMP_SILENT_MS, read_pool_survey, read_pool_surveys
-from queues.services.recent import forget_recent
 from tests.support.waiting import wait_until
 
 from .people import POOL, SHOP, People

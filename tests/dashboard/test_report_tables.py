@@ -9,7 +9,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from queues.models import Namespace, Pool
-from queues.services.recent import forget_recent
+from queues.pools.ttl_cache import forget_recent
 
 from .people import POOL, SHOP, People
 from .report_reading import AT, DAY, OF_ORDERS, OF_SHOP, charts_of, text_of

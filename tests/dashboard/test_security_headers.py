@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from taskq_site.security_headers import CONTENT_SECURITY_POLICY, HEADERS
+from taskq_site.middleware import CONTENT_SECURITY_POLICY, HEADERS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

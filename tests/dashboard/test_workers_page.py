@@ -10,9 +10,9 @@ from django.contrib.auth.models import Group
 
 from queues.engine import Engine, list_workers
 from queues.engine.keys import worker_beats_key
-from queues.engine.stats.workers import WORKER_RECORD_MAX_BYTES, ParkedTask, WorkerRecord
+from queues.engine.stats.heartbeats import WORKER_RECORD_MAX_BYTES, ParkedTask, WorkerRecord
 from queues.models import Namespace, Pool
-from queues.services.recent import forget_recent
+from queues.pools.ttl_cache import forget_recent
 from queues.services.workers import reading as service
 from queues.services.workers.reading import read_workers
 

@@ -9,8 +9,13 @@ from pytest_django import DjangoAssertNumQueries
 from queues.engine import Engine, NodeRequest, WorkflowConflictError, consume, create_workflow, fail, relay
 from queues.models import Activity, Namespace, Pool
 from queues.services.errors import NamespaceNotFoundError, RoleTooLowError
-from queues.services.workflows.listing import NAMESPACES_TRIED, show_workflows
-from queues.services.workflows.pages import cancel_workflow, read_workflow, retry_workflow
+from queues.services.workflows.pages import (
+    NAMESPACES_TRIED,
+    cancel_workflow,
+    read_workflow,
+    retry_workflow,
+    show_workflows,
+)
 from tests.dashboard.people import POOL, SHOP, People
 
 pytestmark = pytest.mark.django_db

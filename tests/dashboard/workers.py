@@ -9,8 +9,8 @@ from django.test import Client
 
 from queues.engine import Engine, read_command, worker_beat
 from queues.engine.keys import worker_commands_key
-from queues.engine.stats.workers import RunningJob, WorkerBeat
-from queues.services.recent import forget_recent
+from queues.engine.stats.heartbeats import RunningJob, WorkerBeat
+from queues.pools.ttl_cache import forget_recent
 
 from .people import POOL, SHOP
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from queues.engine import NO_LIMITS, QueueLimits
+from queues.engine import NO_LIMITS, ConsumeLimits
 
 from .state import Content
 
@@ -188,7 +188,7 @@ class Queue:
         kept: Collection[str],
         got: Sequence[str],
         aside: Collection[str],
-        queue_limits: QueueLimits = NO_LIMITS,
+        queue_limits: ConsumeLimits = NO_LIMITS,
     ) -> list[Job]:
         """Checks what was handed out, `got`: in order, within all limits, and as many as there may be.
 
@@ -225,7 +225,7 @@ class Queue:
             assert not left, f"jobs of {left} were not handed out"
         return taken
 
-    def _free_slots(self, limit_key: str, now_ms: int, queue_limits: QueueLimits) -> int:
+    def _free_slots(self, limit_key: str, now_ms: int, queue_limits: ConsumeLimits) -> int:
         if not limit_key:
             return 1
         slots = self._conforming(limit_key, now_ms, queue_limits.key_rate, queue_limits.key_burst)

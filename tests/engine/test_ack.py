@@ -8,7 +8,7 @@ import pytest
 
 from queues.engine import (
     AckOutcome,
-    Ended,
+    AckResult,
     InvalidArgumentError,
     LeaseLostError,
     ResultTooLargeError,
@@ -16,7 +16,7 @@ from queues.engine import (
     ack_attempt,
     result,
 )
-from queues.engine.limits import BODY_MAX_BYTES
+from queues.engine.constants import BODY_MAX_BYTES
 
 from .world import START_MS, STATES, World
 
@@ -39,7 +39,7 @@ def test_an_acked_job_with_a_retention_is_completed_and_keeps_its_result(world: 
 
     ended = world.run(ack_attempt(world.queue, job_id, attempt=1, result=b"out \xff", now_ms=world.now_ms))
 
-    assert ended == Ended(outcome=AckOutcome.ACKED, run_ms=5)
+    assert ended == AckResult(outcome=AckOutcome.ACKED, run_ms=5)
     assert world.places() == {job_id: "completed"}
     assert world.state().completed == {job_id: START_MS + 5 + 8_000}
     assert world.run(result(world.queue, job_id)).body == b"out \xff"
@@ -158,6 +158,6 @@ def test_a_result_that_is_too_large_ends_only_a_job_that_keeps_none(world: World
 
 def test_outcomes_can_be_counted() -> None:
     """As the type checker holds, to which they are frozen."""
-    outcomes = [Ended(AckOutcome.LOST), Ended(AckOutcome.ACKED, 5), Ended(AckOutcome.ACKED, 5)]
+    outcomes = [AckResult(AckOutcome.LOST), AckResult(AckOutcome.ACKED, 5), AckResult(AckOutcome.ACKED, 5)]
 
-    assert Counter(outcomes) == {Ended(AckOutcome.ACKED, 5): 2, Ended(AckOutcome.LOST): 1}
+    assert Counter(outcomes) == {AckResult(AckOutcome.ACKED, 5): 2, AckResult(AckOutcome.LOST): 1}

@@ -18,7 +18,7 @@ from queues.engine import (
     respawn,
 )
 from queues.engine.backoff import DEFAULT_CAP_S
-from queues.engine.limits import SECONDS_MAX
+from queues.engine.constants import SECONDS_MAX
 
 from .world import World
 

@@ -15,7 +15,7 @@ from queues.engine import (
     reschedule,
     trim_dead,
 )
-from queues.engine.limits import BODY_MAX_BYTES, FREE_BUDGET_BYTES, READ_BUDGET_BYTES
+from queues.engine.constants import BODY_MAX_BYTES, FREE_BUDGET_BYTES, READ_BUDGET_BYTES
 from queues.engine.operations.consume import consume_step
 from queues.engine.operations.maintain import purge
 

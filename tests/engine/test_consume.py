@@ -9,16 +9,16 @@ import pytest
 from queues.engine import (
     InvalidArgumentError,
     StoreUnavailableError,
+    constants,
     consume,
     consume_any,
     detail,
     fail,
-    limits,
     pause,
     resume,
 )
+from queues.engine.constants import CONSUME_BUDGET_BYTES, SKIP_BATCH
 from queues.engine.keys import Layout
-from queues.engine.limits import CONSUME_BUDGET_BYTES, SKIP_BATCH
 from queues.engine.operation import Operation
 from queues.engine.operations.consume import consume_step
 
@@ -243,7 +243,7 @@ def test_a_call_that_comes_again_is_remembered_unless_its_consumer_has_a_long_na
 def test_a_large_consume_is_several_calls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [b"%d" % number for number in range(7)]
     world.publish(*bodies)
-    monkeypatch.setattr(limits, "CONSUME_PAGE", 3)
+    monkeypatch.setattr(constants, "CONSUME_PAGE", 3)
     plan = consume(world.queue, ttr_ms=1_000, count=9, now_ms=world.now_ms)
 
     operations = next(plan)

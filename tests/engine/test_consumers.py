@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from queues.engine.constants import NAME_MAX_BYTES
 from queues.engine.keys import tellers_key, told_key
-from queues.engine.limits import NAME_MAX_BYTES
 from queues.engine.operations.consumers import (
     FORGET_PROCESS_MS,
     PROCESSES_MAX,

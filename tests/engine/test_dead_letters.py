@@ -17,7 +17,7 @@ from queues.engine import (
     stats,
     trim_dead,
 )
-from queues.engine.limits import BODY_MAX_BYTES, DELETE_BATCH
+from queues.engine.constants import BODY_MAX_BYTES, DELETE_BATCH
 
 from .test_ack import UNKNOWN
 from .world import START_MS, STATES, World

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import InvalidArgumentError, fail, reclaim_ended, respawn
-from queues.engine.limits import DEAD_SCAN_BUDGET_BYTES, ERROR_MAX_BYTES
-from queues.engine.operations.deadletter import DEAD_SCAN_BATCH, DeadPage, scan_dead
+from queues.engine.constants import DEAD_SCAN_BUDGET_BYTES, ERROR_MAX_BYTES
+from queues.engine.operations.dead_letters import DEAD_SCAN_BATCH, DeadPage, scan_dead
 
 from .world import START_MS, TTR_MS, World
 

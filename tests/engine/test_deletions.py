@@ -19,7 +19,7 @@ from queues.engine import (
     publish,
     publish_large,
 )
-from queues.engine.limits import BODY_MAX_BYTES, DELETE_BATCH, FREE_BUDGET_BYTES
+from queues.engine.constants import BODY_MAX_BYTES, DELETE_BATCH, FREE_BUDGET_BYTES
 
 from .test_publish_large import go_on
 from .world import STATES, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import Counts, fail, promote_due
-from queues.engine.limits import PROMOTE_BATCH
+from queues.engine.constants import PROMOTE_BATCH
 
 from .world import START_MS, World
 

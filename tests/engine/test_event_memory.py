@@ -19,7 +19,7 @@ from queues.engine import (
     partition_load,
     publish,
 )
-from queues.engine.limits import EVENTS_MEMORY_MB, EVENTS_MEMORY_MIN_MB, MEBIBYTE
+from queues.engine.constants import EVENTS_MEMORY_MB, EVENTS_MEMORY_MIN_MB, MEBIBYTE
 
 SHARE = 20_000
 

@@ -35,8 +35,8 @@ from queues.engine import (
     stats,
     trim_dead,
 )
+from queues.engine.constants import EVENT_LINES_MAX, EVENTS_FULL_BYTES, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 from queues.engine.keys import QueueKeys
-from queues.engine.limits import EVENT_LINES_MAX, EVENTS_FULL_BYTES, EVENTS_MEMORY_MB, MEBIBYTE, PARTITIONS_DEFAULT
 from queues.engine.operations.maintain import purge
 from tests.support.waiting import wait_until
 

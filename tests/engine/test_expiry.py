@@ -26,7 +26,7 @@ from queues.engine import (
     stats,
     sweep,
 )
-from queues.engine.limits import SWEEP_EXPIRE_BATCH, SWEEP_LOOKS
+from queues.engine.constants import SWEEP_EXPIRE_BATCH, SWEEP_LOOKS
 from queues.engine.operations.consume import consume_step, is_again
 from queues.engine.operations.survey import survey
 

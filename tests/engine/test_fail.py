@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import InvalidArgumentError, JobNotFoundError, JobState, LeaseLostError, detail, fail, parse_backoff
-from queues.engine.limits import ERROR_MAX_BYTES, HISTORY_MAX_ATTEMPTS
+from queues.engine.constants import ERROR_MAX_BYTES, HISTORY_MAX_ATTEMPTS
 
 from .test_ack import UNKNOWN
 from .world import START_MS, STATES, World

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from queues.engine import Engine, InvalidArgumentError, JobSearch, PublishOptions, find_job, pause, publish
-from queues.engine import limits as engine_limits
+from queues.engine import constants as engine_limits
 
 from .test_ack import UNKNOWN
 

@@ -44,7 +44,7 @@ from queues.engine import (
     take_limit,
     trim_dead,
 )
-from queues.engine.limits import WAITING_MARK_MS
+from queues.engine.constants import WAITING_MARK_MS
 from queues.engine.operations.consume import consume_any
 from queues.engine.values import JobState
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tracemalloc
 
+from queues.engine.constants import NAME_MAX_BYTES
 from queues.engine.keys import QUEUES_KEPT, Layout
-from queues.engine.limits import NAME_MAX_BYTES
 from queues.engine.scripts import load
 
 MOST_BYTES_EACH = 6_144

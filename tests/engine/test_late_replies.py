@@ -8,8 +8,8 @@ from typing import Any
 from queues.engine.keys import Layout
 from queues.engine.operation import Operation
 from queues.engine.operations.consume import consume_step
-from queues.engine.transport.late_replies import LateCalls
 from queues.engine.transport.merging import merge
+from queues.engine.transport.redis_connection import LateCalls
 
 from .loop import in_loop
 

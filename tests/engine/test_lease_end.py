@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import Counts, extend, parse_backoff, reclaim_ended
-from queues.engine.limits import RECLAIM_BATCH
+from queues.engine.constants import RECLAIM_BATCH
 
 from .world import START_MS, World
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from queues.engine import QueueLimits, ack, delete_jobs, destroy, free_deleted
+from queues.engine import ConsumeLimits, ack, delete_jobs, destroy, free_deleted
 
 from .world import World
 
@@ -29,7 +29,7 @@ def names(count: int) -> list[str]:
 
 @pytest.mark.parametrize("jobs_of_a_key", [2, 30], ids=["short lines", "long lines"])
 def test_a_key_at_its_limit_in_the_middle_of_a_batch_is_left_out(world: World, jobs_of_a_key: int) -> None:
-    limits = QueueLimits(key_in_flight=1)
+    limits = ConsumeLimits(key_in_flight=1)
     publish_for(world, "k07", jobs_of_a_key)
     (held,) = world.take(queue_limits=limits)
     for key in names(20):
@@ -40,7 +40,7 @@ def test_a_key_at_its_limit_in_the_middle_of_a_batch_is_left_out(world: World, j
 
 
 def test_a_weight_gives_a_key_no_more_than_its_limit_in_a_batch(world: World) -> None:
-    limits = QueueLimits(key_in_flight=3, weights=(("k01", 10),))
+    limits = ConsumeLimits(key_in_flight=3, weights=(("k01", 10),))
     for key in names(8):
         publish_for(world, key, 5)
     assert Counter(bodies(world, 12, queue_limits=limits)) == {key: 3 if key == "k01" else 1 for key in names(8)} | {
@@ -53,7 +53,7 @@ def test_a_weight_gives_a_key_no_more_than_its_limit_in_a_batch(world: World) ->
 
 
 def test_keys_that_were_not_looked_at_yet_come_before_second_turns(world: World) -> None:
-    limits = QueueLimits(key_in_flight=3, weights=(("a", 1_000), ("b", 1_000)))
+    limits = ConsumeLimits(key_in_flight=3, weights=(("a", 1_000), ("b", 1_000)))
     for key in ("a", "b", *names(60)):
         publish_for(world, key, 4)
     assert Counter(bodies(world, 66, queue_limits=limits)) == {"a": 3, "b": 3} | dict.fromkeys(names(60), 1)
@@ -62,7 +62,7 @@ def test_keys_that_were_not_looked_at_yet_come_before_second_turns(world: World)
 
 @pytest.mark.parametrize("jobs_of_a_key", [2, 5], ids=["short lines", "long lines"])
 def test_expired_jobs_among_a_batch_are_stepped_over(world: World, jobs_of_a_key: int) -> None:
-    limits = QueueLimits(key_rate=100, key_burst=9, key_in_flight=9)
+    limits = ConsumeLimits(key_rate=100, key_burst=9, key_in_flight=9)
     dying = names(30)[::3]
     for key in names(30):
         publish_for(world, key, 1, **({"ttl_ms": 1_000} if key in dying else {}))
@@ -79,7 +79,7 @@ def test_expired_jobs_among_a_batch_are_stepped_over(world: World, jobs_of_a_key
 
 
 def test_a_batch_is_what_as_many_calls_for_one_deliver(world: World) -> None:
-    limits = QueueLimits(weights=(("k03", 4), ("k11", 2)), key_in_flight=5)
+    limits = ConsumeLimits(weights=(("k03", 4), ("k11", 2)), key_in_flight=5)
 
     def fill() -> None:
         for place, key in enumerate(names(25)):

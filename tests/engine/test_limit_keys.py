@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from queues.engine import (
+    ConsumeLimits,
     InvalidArgumentError,
     JobState,
     KeyMode,
     KeyWait,
     PublishOptions,
-    QueueLimits,
     ack,
     ack_attempt,
     consume,
@@ -42,8 +42,8 @@ from queues.engine.operations.workers import cancel_job
 from .loop import in_loop, opened, start_waiting
 from .world import START_MS, TTR_MS, World
 
-ONE_AT_ONCE = QueueLimits(key_in_flight=1)
-TEN_PER_S = QueueLimits(key_rate=10, key_burst=2)
+ONE_AT_ONCE = ConsumeLimits(key_in_flight=1)
+TEN_PER_S = ConsumeLimits(key_rate=10, key_burst=2)
 BATCH = 1_000
 
 
@@ -72,7 +72,7 @@ def test_a_key_with_many_jobs_does_not_hold_up_one_with_few(world: World) -> Non
 
 @pytest.mark.parametrize("count", [1, 7, 64, 400])
 def test_keys_share_by_weight_however_many_jobs_are_asked_for(world: World, count: int) -> None:
-    weights = QueueLimits(weights=(("a", 3),))
+    weights = ConsumeLimits(weights=(("a", 3),))
     for key in ("a", "b"):
         publish_for(world, key, 1_000)
     got: list[str] = []
@@ -83,7 +83,7 @@ def test_keys_share_by_weight_however_many_jobs_are_asked_for(world: World, coun
 
 
 def test_what_many_calls_hand_out_is_what_one_would(world: World) -> None:
-    weights = QueueLimits(weights=(("b", 2), ("c", 5)))
+    weights = ConsumeLimits(weights=(("b", 2), ("c", 5)))
     for key, number in (("a", 40), ("b", 9), ("c", 30), ("d", 1)):
         publish_for(world, key, number)
     world.publish(*[b"-"] * 20)
@@ -155,7 +155,7 @@ def test_delayed_retried_respawned_and_rescheduled_jobs_return_to_their_key(worl
     world.run(reschedule(world.queue, [soon], at_ms=world.now_ms, now_ms=world.now_ms))
     assert world.state().line_of("a") == [died, soon]
     world.advance(1_000)
-    assert {job.job_id for job in world.take(9, queue_limits=QueueLimits(key_in_flight=4))} == {
+    assert {job.job_id for job in world.take(9, queue_limits=ConsumeLimits(key_in_flight=4))} == {
         delayed,
         retried,
         died,
@@ -273,7 +273,7 @@ def test_a_limit_that_is_raised_is_noticed_within_seconds(world: World) -> None:
     assert len(world.take(9, queue_limits=ONE_AT_ONCE)) == 1
     assert world.take(9, queue_limits=ONE_AT_ONCE) == ()
     world.advance(5_000)
-    assert len(world.take(9, queue_limits=QueueLimits(key_in_flight=2))) == 1
+    assert len(world.take(9, queue_limits=ConsumeLimits(key_in_flight=2))) == 1
 
 
 def test_a_clock_that_is_put_back_does_not_shut_a_key_out(world: World) -> None:
@@ -282,9 +282,9 @@ def test_a_clock_that_is_put_back_does_not_shut_a_key_out(world: World) -> None:
     assert len(world.take(9, queue_limits=ONE_AT_ONCE)) == 1
     assert world.take(queue_limits=ONE_AT_ONCE) == ()
     world.now_ms = START_MS
-    assert world.take(queue_limits=QueueLimits(key_in_flight=2)) == ()
+    assert world.take(queue_limits=ConsumeLimits(key_in_flight=2)) == ()
     world.advance(5_000)
-    assert len(world.take(9, queue_limits=QueueLimits(key_in_flight=2))) == 1
+    assert len(world.take(9, queue_limits=ConsumeLimits(key_in_flight=2))) == 1
 
 
 # Rates
@@ -305,7 +305,7 @@ def test_a_key_gets_its_burst_and_then_its_rate(world: World) -> None:
 
 
 def test_the_rate_of_a_queue_holds_for_all_its_jobs_and_outlives_them(world: World) -> None:
-    limits = QueueLimits(rate=2, burst=3)
+    limits = ConsumeLimits(rate=2, burst=3)
     taken = 0
     for _ in range(5):
         world.publish(b"-")
@@ -361,7 +361,7 @@ def test_the_list_of_keys_says_what_each_waits_for(world: World) -> None:
     publish_for(world, "a", 3)
     publish_for(world, "b", 5)
     publish_for(world, "c", 1)
-    limits = QueueLimits(key_rate=1, key_burst=2, key_in_flight=2, weights=(("b", 7),))
+    limits = ConsumeLimits(key_rate=1, key_burst=2, key_in_flight=2, weights=(("b", 7),))
     world.run(ack(world.queue, [world.take_one(queue_limits=limits).job_id], now_ms=world.now_ms))
     assert sorted(bodies(world, 9, queue_limits=limits)) == ["a", "b", "b", "c"]
     publish_for(world, "d", 1)
@@ -380,7 +380,7 @@ def test_the_list_of_keys_says_what_each_waits_for(world: World) -> None:
 def test_a_search_finds_keys_by_their_beginning_page_by_page(world: World) -> None:
     for key in ("acme", "acme 2", "acmé", "bcme", "b"):
         publish_for(world, key, 2)
-    limits = QueueLimits(key_in_flight=1)
+    limits = ConsumeLimits(key_in_flight=1)
     assert bodies(world, 1, queue_limits=limits) == ["acme"]
     page = world.run(find_limit_keys(world.queue, "acm", limit=2, queue_limits=limits, now_ms=world.now_ms))
     assert [(key.key, key.ready, key.waits_for) for key in page.keys] == [
@@ -409,19 +409,19 @@ def test_a_limit_key_is_printable_and_short(world: World, key: str) -> None:
 @pytest.mark.parametrize(
     "limits",
     [
-        QueueLimits(rate=-1),
-        QueueLimits(rate=1_000_000),
-        QueueLimits(key_rate=0.0001),
-        QueueLimits(burst=0),
-        QueueLimits(key_burst=-1),
-        QueueLimits(key_in_flight=-1),
-        QueueLimits(default_weight=0),
-        QueueLimits(weights=(("a", 1_001),)),
-        QueueLimits(weights=(("a\tb", 1),)),
-        QueueLimits(weights=tuple((f"{number}", 1) for number in range(101))),
+        ConsumeLimits(rate=-1),
+        ConsumeLimits(rate=1_000_000),
+        ConsumeLimits(key_rate=0.0001),
+        ConsumeLimits(burst=0),
+        ConsumeLimits(key_burst=-1),
+        ConsumeLimits(key_in_flight=-1),
+        ConsumeLimits(default_weight=0),
+        ConsumeLimits(weights=(("a", 1_001),)),
+        ConsumeLimits(weights=(("a\tb", 1),)),
+        ConsumeLimits(weights=tuple((f"{number}", 1) for number in range(101))),
     ],
 )
-def test_limits_out_of_range_are_refused(world: World, limits: QueueLimits) -> None:
+def test_limits_out_of_range_are_refused(world: World, limits: ConsumeLimits) -> None:
     with pytest.raises(InvalidArgumentError):
         world.take(queue_limits=limits)
 

@@ -18,10 +18,10 @@ from queues.engine import (
     PublishOptions,
     RequestLimit,
     StoreFullError,
+    constants,
     consume,
     consume_any,
     limited,
-    limits,
     pause,
     publish,
     republish,
@@ -197,7 +197,7 @@ def test_what_brings_nothing_does_not_count(world: World) -> None:
 def test_a_consume_over_dead_entries_only_counts_once_there_is_a_job(world: World) -> None:
     reads = limit(kind="read")
     for _ in range(2):
-        world.publish(*[b"x"] * (limits.SKIP_BATCH // 2), ttl_ms=5)
+        world.publish(*[b"x"] * (constants.SKIP_BATCH // 2), ttl_ms=5)
     world.advance(5)
     world.publish(b"alive")
 

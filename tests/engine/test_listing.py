@@ -19,7 +19,7 @@ from queues.engine import (
     promote_due,
     result,
 )
-from queues.engine.limits import BODY_MAX_BYTES, PREVIEW_BYTES
+from queues.engine.constants import BODY_MAX_BYTES, PREVIEW_BYTES
 
 from .test_ack import UNKNOWN
 from .world import START_MS, STATES, TTR_MS, World, plain

@@ -27,7 +27,7 @@ from queues.engine import (
     respawn,
     sweep,
 )
-from queues.engine.limits import DELETE_BATCH
+from queues.engine.constants import DELETE_BATCH
 from queues.engine.operations.maintain import promote
 from queues.engine.scripts import load
 

@@ -18,7 +18,7 @@ from queues.engine import (
 )
 from queues.engine.keys import partition_keys, pumps_key
 from queues.engine.operations.maintain import promote, promote_due
-from queues.engine.operations.measure import FORGET_PUMP_MS, PUMPS_MAX
+from queues.engine.operations.pool_status import FORGET_PUMP_MS, PUMPS_MAX
 
 from .world import STATES, World, plain
 

@@ -20,7 +20,7 @@ from queues.engine import (
     publish,
     size,
 )
-from queues.engine.limits import CONSUME_BUDGET_BYTES, MERGE_BODY_MAX_BYTES, MERGE_MAX_CALLS
+from queues.engine.constants import CONSUME_BUDGET_BYTES, MERGE_BODY_MAX_BYTES, MERGE_MAX_CALLS
 from queues.engine.operations.consume import consume_step, is_again
 from queues.engine.transport.merging import merge
 

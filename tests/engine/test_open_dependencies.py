@@ -20,11 +20,11 @@ from queues.engine import (
     ack_attempt,
     add_dependencies,
     close_dependencies,
+    constants,
     consume,
     delete_jobs,
     destroy,
     free_deleted,
-    limits,
     list_waits,
     open_engine,
     parse_dependency,
@@ -237,7 +237,7 @@ def test_what_an_open_job_cannot_be_is_refused(shop: Shop) -> None:
 
 
 def test_a_job_waits_for_so_many_others_and_no_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DEPENDENCIES_OF_JOB_MAX", 3)
+    monkeypatch.setattr(constants, "DEPENDENCIES_OF_JOB_MAX", 3)
     last = shop.publish("mails", "orders:a", dependencies_open=True)
     add(shop, last, "orders:b")
 
@@ -248,7 +248,7 @@ def test_a_job_waits_for_so_many_others_and_no_more(shop: Shop, monkeypatch: pyt
 
 
 def test_of_more_than_fit_none_is_added(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DEPENDENCIES_OF_JOB_MAX", 500)
+    monkeypatch.setattr(constants, "DEPENDENCIES_OF_JOB_MAX", 500)
     last = shop.publish("mails", "orders:a", dependencies_open=True)
 
     with pytest.raises(InvalidArgumentError, match="too many dependencies, cannot exceed 500"):
@@ -258,7 +258,7 @@ def test_of_more_than_fit_none_is_added(shop: Shop, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_repetition_is_not_refused_though_hardly_more_would_fit(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DEPENDENCIES_OF_JOB_MAX", 500)
+    monkeypatch.setattr(constants, "DEPENDENCIES_OF_JOB_MAX", 500)
     last = shop.publish("mails", "orders:a", dependencies_open=True)
     needed = [f"orders:{number}" for number in range(400)]  # two calls
 

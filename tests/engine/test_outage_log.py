@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from queues.engine.transport.outage_log import KINDS_MAX, QUIET_S, REPEAT_S, OutageLog
+from queues.engine.transport.failures import OUTAGE_QUIET_S, OUTAGE_REPEAT_S, OUTAGES_MAX, OutageLog
 from tests.support.clock import ManualClock
 
 LOGGER = logging.getLogger("tests.outage")
@@ -40,7 +40,7 @@ def test_an_outage_takes_two_lines_however_many_calls_it_fails(
         clock.now += 0.01
     assert said(caplog) == [("refused", None, None)]
 
-    clock.now += QUIET_S
+    clock.now += OUTAGE_QUIET_S
     assert not outages.look()
     assert said(caplog) == [("outage is over", 1_000, 10.0)]
     outages.note("refused", {"cause": "READONLY"})
@@ -53,7 +53,7 @@ def test_kinds_are_told_apart_and_one_failure_is_not_summed_up(
     for cause in ("READONLY", "MISCONF", "READONLY"):
         outages.note("refused", {"cause": cause})
     assert len(said(caplog)) == 2
-    clock.now += QUIET_S
+    clock.now += OUTAGE_QUIET_S
     outages.look()
 
     assert said(caplog) == [("outage is over", 2, 0.0)]
@@ -62,7 +62,7 @@ def test_kinds_are_told_apart_and_one_failure_is_not_summed_up(
 def test_a_long_outage_is_mentioned_again(
     outages: OutageLog, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for _ in range(int(REPEAT_S) + 1):
+    for _ in range(int(OUTAGE_REPEAT_S) + 1):
         outages.note("refused", {})
         assert outages.look()
         clock.now += 1
@@ -70,13 +70,13 @@ def test_a_long_outage_is_mentioned_again(
 
     assert said(caplog) == [
         ("refused", None, None),
-        ("outage goes on", REPEAT_S + 1, REPEAT_S),
-        ("outage goes on as the process ends", REPEAT_S + 1, REPEAT_S),
+        ("outage goes on", OUTAGE_REPEAT_S + 1, OUTAGE_REPEAT_S),
+        ("outage goes on as the process ends", OUTAGE_REPEAT_S + 1, OUTAGE_REPEAT_S),
     ]
 
 
 def test_kinds_are_bounded(outages: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
-    for number in range(2 * KINDS_MAX):
+    for number in range(2 * OUTAGES_MAX):
         outages.note("refused", {"cause": number})
 
-    assert len(said(caplog)) == KINDS_MAX
+    assert len(said(caplog)) == OUTAGES_MAX

@@ -21,9 +21,9 @@ from queues.engine import (
     reschedule,
     respawn,
 )
-from queues.engine.limits import BULK_MAX_JOBS
+from queues.engine.constants import BULK_MAX_JOBS
 from queues.engine.operation import Paced
-from queues.engine.transport.pacing import PAUSE_MAX_S, SHARE, AsyncPacer, Pacer
+from queues.engine.transport.batch_queue import PAUSE_MAX_S, SHARE, AsyncPacer, Pacer
 from tests.support.clock import ManualClock
 
 from .loop import in_loop, opened

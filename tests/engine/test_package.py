@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import queues.engine
-from queues.engine import TaskqError, errors, limits
+from queues.engine import TaskqError, constants, errors
 
 IMPORT = """
 import json, sys
@@ -55,21 +55,21 @@ def test_every_error_says_something_in_its_docstring() -> None:
 
 
 def test_limits_are_positive_and_consistent() -> None:
-    numbers = {name: value for name, value in vars(limits).items() if name.isupper()}
+    numbers = {name: value for name, value in vars(constants).items() if name.isupper()}
 
     assert all(isinstance(value, (int, float)) for value in numbers.values())
     assert all(value > 0 for name, value in numbers.items() if name != "PRIORITY_MIN")
-    assert limits.PRIORITY_MIN == -limits.PRIORITY_MAX
-    assert limits.BODY_MAX_BYTES <= limits.BULK_MAX_BYTES
-    assert limits.BODY_MAX_BYTES < limits.PAGE_BUDGET_BYTES
-    assert limits.DELETE_BATCH <= limits.BULK_MAX_JOBS
-    assert limits.DELETE_BATCH <= limits.PAGE_MAX
-    assert limits.WAITING_MARK_MS >= 2 * limits.FALLBACK_POLL_S * 1000, "a mark must outlive a late poll"
-    assert limits.CONSUMER_MAX_BYTES < 256, "its length is one byte in the run"
-    assert limits.ERROR_MAX_BYTES < 65_536, "its length is two bytes in the run"
+    assert constants.PRIORITY_MIN == -constants.PRIORITY_MAX
+    assert constants.BODY_MAX_BYTES <= constants.BULK_MAX_BYTES
+    assert constants.BODY_MAX_BYTES < constants.PAGE_BUDGET_BYTES
+    assert constants.DELETE_BATCH <= constants.BULK_MAX_JOBS
+    assert constants.DELETE_BATCH <= constants.PAGE_MAX
+    assert constants.WAITING_MARK_MS >= 2 * constants.FALLBACK_POLL_S * 1000, "a mark must outlive a late poll"
+    assert constants.CONSUMER_MAX_BYTES < 256, "its length is one byte in the run"
+    assert constants.ERROR_MAX_BYTES < 65_536, "its length is two bytes in the run"
 
 
 def test_a_call_stays_within_what_lua_can_unpack() -> None:
     """Lua's stack takes 8,000 values; a publish or a consume passes two for each job."""
-    batches = (limits.BULK_MAX_JOBS, limits.CONSUME_MAX_COUNT, limits.PROMOTE_BATCH, limits.PURGE_BATCH)
-    assert 2 * max(*batches, limits.DELETE_BATCH) < 7_900
+    batches = (constants.BULK_MAX_JOBS, constants.CONSUME_MAX_COUNT, constants.PROMOTE_BATCH, constants.PURGE_BATCH)
+    assert 2 * max(*batches, constants.DELETE_BATCH) < 7_900

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from queues.engine import InvalidArgumentError, PublishOptions, detail, publish
-from queues.engine.ids import is_job_id, published_ms
-from queues.engine.limits import BODY_MAX_BYTES
+from queues.engine.constants import BODY_MAX_BYTES
+from queues.engine.names import is_job_id, published_ms
 
 from .world import START_MS, World
 

@@ -19,8 +19,8 @@ from queues.engine import (
     publish_large,
     sweep,
 )
-from queues.engine.executor import result_of
-from queues.engine.limits import STAGE_PART_BYTES
+from queues.engine.constants import STAGE_PART_BYTES
+from queues.engine.engine import result_of
 from queues.engine.transport.replication import ReplicaWait, UnconfirmedError
 from queues.engine.values import Published
 

@@ -23,7 +23,7 @@ from queues.engine import (
     relay,
     sweep,
 )
-from queues.engine.limits import BULK_MAX_JOBS, STAGE_MIN_JOBS
+from queues.engine.constants import BULK_MAX_JOBS, STAGE_MIN_JOBS
 from queues.engine.values import Published
 
 from .test_publish_large import finish

@@ -20,7 +20,7 @@ from queues.engine import (
     publish_once,
     settle_once,
 )
-from queues.engine.limits import ONCE_MAX_BYTES, ONCE_SETTLED_S, ONCE_TTL_S, STAGE_MIN_BYTES
+from queues.engine.constants import ONCE_MAX_BYTES, ONCE_SETTLED_S, ONCE_TTL_S, STAGE_MIN_BYTES
 from queues.engine.operations.scan import find_key
 
 from .test_expiry import sweep_all

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from queues.engine import InvalidArgumentError, JobState, Rescheduled, consume_any, detail, reschedule, stats
-from queues.engine.limits import BULK_MAX_JOBS, RESCHEDULE_BATCH
+from queues.engine.constants import BULK_MAX_JOBS, RESCHEDULE_BATCH
 
 from .test_ack import UNKNOWN
 from .test_events import Event, after, entries

@@ -16,7 +16,7 @@ from queues.engine import (
     fail,
     scan_jobs,
 )
-from queues.engine.limits import (
+from queues.engine.constants import (
     BODY_MAX_BYTES,
     PREVIEW_BYTES,
     SCAN_BUDGET_BYTES,

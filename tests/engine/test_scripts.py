@@ -84,10 +84,10 @@ from queues.engine import (
     trim_drained,
     write_probe,
 )
+from queues.engine.constants import STAGE_MIN_BYTES
 from queues.engine.keys import PARTITION_KEYS, QUEUE_KEYS, limit_key
-from queues.engine.limits import STAGE_MIN_BYTES
 from queues.engine.operations.consumers import held_queues, list_waiting, list_working, tell_waiting
-from queues.engine.operations.deadletter import scan_dead
+from queues.engine.operations.dead_letters import scan_dead
 from queues.engine.operations.dependencies import (
     Dependant,
     Settlement,

@@ -19,8 +19,8 @@ from queues.engine import (
     publish,
     size,
 )
+from queues.engine.constants import PARTITIONS_DEFAULT
 from queues.engine.keys import META_KEY
-from queues.engine.limits import PARTITIONS_DEFAULT
 from tests.support.redis_servers import version_of
 
 

@@ -27,8 +27,8 @@ from queues.engine import (
     unpack_queues,
     write_survey,
 )
+from queues.engine.constants import ROLLUP_MINUTES, TREND_MINUTES
 from queues.engine.keys import rollup_key, survey_key
-from queues.engine.limits import ROLLUP_MINUTES, TREND_MINUTES
 from queues.engine.operations.maintain import reclaim
 from queues.engine.operations.survey import SurveyedQueue
 from queues.engine.stats.minutes import STATES as STATES_OF_MINUTES

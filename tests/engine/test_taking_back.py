@@ -80,7 +80,7 @@ async def test_jobs_of_those_who_go_while_the_engine_closes_come_back(redis_url:
 
 @in_loop
 async def test_a_wake_up_of_one_who_goes_is_for_the_next(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("queues.engine.limits.FALLBACK_POLL_S", 60.0)
+    monkeypatch.setattr("queues.engine.constants.FALLBACK_POLL_S", 60.0)
     async with opened(redis_url) as engine, opened(redis_url) as other:
         for turns in range(6):
             queue = engine.queue("shop", f"q{turns}")
@@ -127,7 +127,7 @@ def test_a_reply_that_nobody_can_read_is_an_error_to_its_own_callers() -> None:
         return replace(parts[0], decode=lambda reply: [reply] * int(reply))
 
     plain = Operation(load("size"), (), (), int)
-    twins = [replace(plain, group=(combine, "twins")) for _ in range(2)]
+    twins = [replace(plain, merge_key=(combine, "twins")) for _ in range(2)]
     calls = merging.merge([plain, *twins])
 
     for reply in (b"?", b"3"):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from queues.engine import delete_jobs, destroy, fail, list_jobs, peek, release, sweep
-from queues.engine.limits import SKIP_BATCH, SWEEP_LOOKS
+from queues.engine.constants import SKIP_BATCH, SWEEP_LOOKS
 from queues.engine.operations.consume import consume_step, is_again
 from queues.engine.values import Consumed, JobState
 

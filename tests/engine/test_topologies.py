@@ -1,4 +1,4 @@
-"""A real Redis Cluster and a real Sentinel: every verb, both executors, wake-ups included."""
+"""A real Redis Cluster and a real Sentinel: every verb, both engines, wake-ups included."""
 
 from __future__ import annotations
 

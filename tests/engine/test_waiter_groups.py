@@ -10,8 +10,8 @@ from collections import Counter
 
 import pytest
 
-from queues.engine import AsyncEngine, Engine, QueueKeys, limits, publish
-from queues.engine.waiting import fallback_polls
+from queues.engine import AsyncEngine, Engine, QueueKeys, constants, publish
+from queues.engine.waiting import waiter_groups
 from queues.engine.waiting.waiter_groups import ALONE_JOBS, WaiterGroup, Wake
 
 from .loop import asleep, in_loop, opened, until
@@ -35,7 +35,7 @@ async def wait_on_each(engine: AsyncEngine, queues: list[QueueKeys], timeout_s: 
 
 @in_loop
 async def test_many_lines_take_turns_to_look(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "LOOKS_PER_S", 100)
+    monkeypatch.setattr(constants, "LOOKS_PER_S", 100)
     async with opened(redis_url) as engine:
         started = time.monotonic()
         tasks = await wait_on_each(engine, queues_of(engine, 1_000))
@@ -50,7 +50,7 @@ async def test_many_lines_take_turns_to_look(redis_url: str, monkeypatch: pytest
         await until(lambda: len(looked) >= 150, or_fail="nobody looks")
 
         assert sum(looked.values()) <= 100 * (time.monotonic() - started) + 20
-        assert max(looked.values()) <= 1 + (time.monotonic() - started) / limits.FALLBACK_POLL_S
+        assert max(looked.values()) <= 1 + (time.monotonic() - started) / constants.FALLBACK_POLL_S
         for task in tasks:
             task.cancel()
 
@@ -60,7 +60,7 @@ async def test_many_lines_take_turns_to_look(redis_url: str, monkeypatch: pytest
 async def test_every_line_looks_once_the_subscription_is_back(
     engine: Engine, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LOOKS_PER_S", 2_000)
+    monkeypatch.setattr(constants, "LOOKS_PER_S", 2_000)
     async with opened(redis_url) as waiter:
         queues = queues_of(waiter, 300)
         tasks = await wait_on_each(waiter, queues)
@@ -78,7 +78,7 @@ async def test_a_mark_outlives_the_time_until_the_next_look(engine: Engine, redi
     async with opened(redis_url) as waiter:
         tasks = await wait_on_each(waiter, queues_of(waiter, MANY))
         await until(
-            lambda: waiter._waiters._fallback_polls.every_s == MANY / limits.LOOKS_PER_S, or_fail="too many look"
+            lambda: waiter._waiters._fallback_polls.every_s == MANY / constants.LOOKS_PER_S, or_fail="too many look"
         )
         seconds, microseconds = engine.client.time()
         now_ms = seconds * 1000 + microseconds // 1000
@@ -164,7 +164,7 @@ class Process:
 
 
 def test_of_two_processes_no_waiter_starves(engine: Engine, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fallback_polls, "COUNT_EVERY_S", 0.0)
+    monkeypatch.setattr(waiter_groups, "COUNT_EVERY_S", 0.0)
     served: list[tuple[int, int]] = []
     processes = [Process(redis_url, 4, served, number) for number in range(2)]
     try:

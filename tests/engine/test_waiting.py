@@ -16,9 +16,9 @@ from queues.engine import (
     Engine,
     PublishOptions,
     ack,
+    constants,
     extend,
     fail,
-    limits,
     parse_backoff,
     pause,
     publish,
@@ -40,8 +40,8 @@ PARTITIONS = 3
 @pytest.fixture
 def only_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """No look once a second: what wakes a waiter now is a message or a timer."""
-    monkeypatch.setattr(limits, "FALLBACK_POLL_S", 600.0)
-    monkeypatch.setattr(limits, "WAITING_MARK_MS", 600_000)
+    monkeypatch.setattr(constants, "FALLBACK_POLL_S", 600.0)
+    monkeypatch.setattr(constants, "WAITING_MARK_MS", 600_000)
 
 
 @pytest.fixture
@@ -356,7 +356,7 @@ async def test_a_waiter_that_may_take_many_takes_what_is_there(shop: World, redi
 async def test_a_message_that_is_lost_is_made_up_for(
     shop: World, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "FALLBACK_POLL_S", 0.1)
+    monkeypatch.setattr(constants, "FALLBACK_POLL_S", 0.1)
     async with opened(redis_url) as waiter:
         deafen(waiter, monkeypatch)
         waiting = await start_waiting(waiter, shop.queue, 3)
@@ -370,7 +370,7 @@ async def test_a_message_that_is_lost_is_made_up_for(
 async def test_the_mark_of_a_waiter_is_renewed_for_as_long_as_it_waits(
     shop: World, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "FALLBACK_POLL_S", 0.05)
+    monkeypatch.setattr(constants, "FALLBACK_POLL_S", 0.05)
     async with opened(redis_url) as waiter:
         (waiting,) = await start_waiting(waiter, shop.queue)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import Consumed, StoreUnavailableError, limits, publish
+from queues.engine import Consumed, StoreUnavailableError, constants, publish
 
 from .loop import in_loop, opened, start_waiting, until
 from .test_waiting import only_messages
@@ -45,7 +45,7 @@ async def test_who_sleeps_through_the_restart_is_woken_after_it(own_server: Embe
 async def test_who_looks_while_redis_is_away_is_told_and_the_others_go_on(
     own_server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "FALLBACK_POLL_S", 0.05)
+    monkeypatch.setattr(constants, "FALLBACK_POLL_S", 0.05)
     async with opened(own_server.url) as engine:
         queue = engine.queue("shop", "orders")
         await engine.run(publish(queue, [b"before"]))

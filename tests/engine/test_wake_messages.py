@@ -24,7 +24,7 @@ from queues.engine import (
     respawn,
     resume,
 )
-from queues.engine.limits import PROMOTE_BATCH
+from queues.engine.constants import PROMOTE_BATCH
 
 from .test_ack import UNKNOWN
 from .world import START_MS, TTR_MS, World

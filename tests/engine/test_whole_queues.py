@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import InvalidArgumentError, JobState, destroy, fail, list_queues, pause, publish, resume, stats
-from queues.engine.limits import DELETE_BATCH
+from queues.engine.constants import DELETE_BATCH
 
 from .world import START_MS, STATES, World, plain
 

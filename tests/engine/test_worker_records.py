@@ -13,7 +13,7 @@ from queues.engine.operations.workers import (
     read_worker,
     worker_beat,
 )
-from queues.engine.stats.workers import WorkerBeat
+from queues.engine.stats.heartbeats import WorkerBeat
 
 from .world import World
 

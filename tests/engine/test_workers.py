@@ -25,7 +25,7 @@ from queues.engine.operations.workers import (
     read_note,
     worker_beat,
 )
-from queues.engine.stats.workers import (
+from queues.engine.stats.heartbeats import (
     WORKER_RECORD_MAX_BYTES,
     ParkedTask,
     RunningJob,

@@ -16,6 +16,7 @@ from queues.engine import (
     NO_LIMITS,
     Backoff,
     BackoffKind,
+    ConsumeLimits,
     Delivery,
     DependenciesClosedError,
     Dependency,
@@ -24,7 +25,6 @@ from queues.engine import (
     JobState,
     LeaseLostError,
     PublishOptions,
-    QueueLimits,
     ack,
     ack_attempt,
     add_dependencies,
@@ -57,7 +57,7 @@ from queues.engine import (
     sweep,
     trim_dead,
 )
-from queues.engine.limits import ONCE_TTL_S
+from queues.engine.constants import ONCE_TTL_S
 from queues.engine.record import unpack_members
 
 from .model import Job, Need, Queue, differences
@@ -83,10 +83,10 @@ publish_options = st.fixed_dictionaries(
 )
 LIMITS = (
     NO_LIMITS,
-    QueueLimits(key_in_flight=1),
-    QueueLimits(key_in_flight=2, weights=(("t1", 3),)),
-    QueueLimits(key_rate=0.1, key_burst=2),
-    QueueLimits(rate=0.05, burst=2, key_in_flight=3),
+    ConsumeLimits(key_in_flight=1),
+    ConsumeLimits(key_in_flight=2, weights=(("t1", 3),)),
+    ConsumeLimits(key_rate=0.1, key_burst=2),
+    ConsumeLimits(rate=0.05, burst=2, key_in_flight=3),
 )
 """A rate is the same wherever there is one: what a key has used of another rate is not what the model knows."""
 OWN_LIMITS = dict(zip(NAMES, LIMITS[2:], strict=True))
@@ -482,7 +482,7 @@ class Walk(RuleBasedStateMachine):
         freeze=st.booleans(),
         limited=queue_limits,
     )
-    def consume(self, name: str, count: int, in_flight: int, freeze: bool, limited: QueueLimits | None) -> None:
+    def consume(self, name: str, count: int, in_flight: int, freeze: bool, limited: ConsumeLimits | None) -> None:
         aside = self._aside(name)
         consumed = self.run(
             consume(self._queue(name), ttr_ms=3_000, count=count, max_in_flight=in_flight,
@@ -724,7 +724,7 @@ class Walk(RuleBasedStateMachine):
         freeze: bool,
         got: Sequence[Delivery],
         aside: Collection[str],
-        limited: QueueLimits | None,
+        limited: ConsumeLimits | None,
     ) -> list[Job]:
         """What should have been handed out. Between limit keys the model knows no order, so it judges what was."""
         model, kept = self.models[name], self._in_redis(name)

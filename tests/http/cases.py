@@ -583,7 +583,15 @@ FINISH = [
     case("workers.cancel_job", "a dead job", f"POST {Q}/job/{{id}}/cancel", 200, {"state": "dead"}, prepare=dead),
     case("workers.cancel_job", "no job", f"POST {Q}/job/{UNKNOWN}/cancel", 404, NOT_FOUND),
     *[
-        case("dependencies.add", title, f"POST {Q}/job/{{id}}/dependencies", status, want, body=body, prepare=prepare)
+        case(
+            "jobs.add_dependencies",
+            title,
+            f"POST {Q}/job/{{id}}/dependencies",
+            status,
+            want,
+            body=body,
+            prepare=prepare,
+        )
         for title, body, status, want, prepare in (
             (
                 "a job, a key, and one that is known",
@@ -617,7 +625,7 @@ FINISH = [
         )
     ],
     Case(
-        route="dependencies.add",
+        route="jobs.add_dependencies",
         title="a cycle",
         request=f"POST {Q}/job/{{id}}/dependencies",
         body='{"depends_on": [":k"]}',
@@ -626,7 +634,7 @@ FINISH = [
         prepare=lambda client, queue: {"id": client.publish(queue, key="k", dependencies="open")},
     ),
     Case(
-        route="dependencies.add",
+        route="jobs.add_dependencies",
         title="no job",
         request=f"POST {Q}/job/{UNKNOWN}/dependencies",
         body='{"depends_on": [":a"]}',
@@ -634,7 +642,7 @@ FINISH = [
         want=NOT_FOUND,
     ),
     *[
-        case("dependencies.close", title, f"POST {Q}/job/{{id}}/dependencies/close", 200, want, prepare=prepare)
+        case("jobs.close_dependencies", title, f"POST {Q}/job/{{id}}/dependencies/close", 200, want, prepare=prepare)
         for title, want, prepare in (
             ("an open job", {"state": "blocked", "waits_for_total": 1}, open_job),
             ("a job that is closed", {"state": "blocked", "waits_for_total": 2}, blocked),
@@ -642,14 +650,14 @@ FINISH = [
         )
     ],
     Case(
-        route="dependencies.close",
+        route="jobs.close_dependencies",
         title="an open job without dependencies",
         request=f"POST {Q}/job/{{id}}/dependencies/close",
         status=200,
         want={"state": "ready", "waits_for_total": 0},
         prepare=lambda client, queue: {"id": client.publish(queue, dependencies="open")},
     ),
-    case("dependencies.close", "no job", f"POST {Q}/job/{UNKNOWN}/dependencies/close", 404, NOT_FOUND),
+    case("jobs.close_dependencies", "no job", f"POST {Q}/job/{UNKNOWN}/dependencies/close", 404, NOT_FOUND),
     Case(
         route="workers.hold_key",
         title="a key that nobody holds",
@@ -852,16 +860,16 @@ def page(state: str, *jobs: Any, after: Any = None) -> dict[str, Any]:
 
 
 READ = [
-    Case(route="read.peek", title="a ready job", request=f"GET {Q}/peek", status=200, want=job(), prepare=ready),
-    case("read.peek", "its attributes", f"GET {Q}/peek", 200, job(attributes=ATTRIBUTES), prepare=with_attributes),
-    Case(route="read.peek", title="nothing", request=f"GET {Q}/peek", status=404, want=error("the queue is empty")),
-    case("read.peek_job", "a working job", f"GET {Q}/job/{{id}}", 200, job(), prepare=working),
-    Case(route="read.peek_job", title="no job", request=f"GET {Q}/job/{UNKNOWN}", status=404, want=NOT_FOUND),
+    Case(route="jobs.peek", title="a ready job", request=f"GET {Q}/peek", status=200, want=job(), prepare=ready),
+    case("jobs.peek", "its attributes", f"GET {Q}/peek", 200, job(attributes=ATTRIBUTES), prepare=with_attributes),
+    Case(route="jobs.peek", title="nothing", request=f"GET {Q}/peek", status=404, want=error("the queue is empty")),
+    case("jobs.peek_job", "a working job", f"GET {Q}/job/{{id}}", 200, job(), prepare=working),
+    Case(route="jobs.peek_job", title="no job", request=f"GET {Q}/job/{UNKNOWN}", status=404, want=NOT_FOUND),
     case(
-        "read.detail", "a ready job", f"GET {Q}/job/{{id}}/detail", 200, described(**WAITS_FOR_NOTHING), prepare=ready
+        "jobs.detail", "a ready job", f"GET {Q}/job/{{id}}/detail", 200, described(**WAITS_FOR_NOTHING), prepare=ready
     ),
     Case(
-        route="read.detail",
+        route="jobs.detail",
         title="a blocked job",
         request=f"GET {Q}/job/{{id}}/detail",
         status=200,
@@ -874,7 +882,7 @@ READ = [
         prepare=blocked,
     ),
     Case(
-        route="read.detail",
+        route="jobs.detail",
         title="an open job",
         request=f"GET {Q}/job/{{id}}/detail",
         status=200,
@@ -887,7 +895,7 @@ READ = [
         prepare=open_job,
     ),
     Case(
-        route="read.detail",
+        route="jobs.detail",
         title="a member of a group",
         request=f"GET {Q}/job/{{id1}}/detail",
         status=200,
@@ -895,7 +903,7 @@ READ = [
         prepare=two_mails,
     ),
     Case(
-        route="read.detail",
+        route="jobs.detail",
         title="a member whose group has been flushed",
         request=f"GET {Q}/job/{{id1}}/detail",
         status=200,
@@ -908,24 +916,24 @@ READ = [
         prepare=batch_of_two,
     ),
     case(
-        "read.detail", "a working job", f"GET {Q}/job/{{id}}/detail", 200, WORKING | WAITS_FOR_NOTHING, prepare=working
+        "jobs.detail", "a working job", f"GET {Q}/job/{{id}}/detail", 200, WORKING | WAITS_FOR_NOTHING, prepare=working
     ),
-    case("read.detail", "a dead job", f"GET {Q}/job/{{id}}/detail", 200, DEAD | WAITS_FOR_NOTHING, prepare=dead),
-    Case(route="read.detail", title="no job", request=f"GET {Q}/job/{UNKNOWN}/detail", status=404, want=NOT_FOUND),
+    case("jobs.detail", "a dead job", f"GET {Q}/job/{{id}}/detail", 200, DEAD | WAITS_FOR_NOTHING, prepare=dead),
+    Case(route="jobs.detail", title="no job", request=f"GET {Q}/job/{UNKNOWN}/detail", status=404, want=NOT_FOUND),
     Case(
-        route="read.result",
+        route="jobs.result",
         title="of a completed job",
         request=f"GET {Q}/job/{{id}}/result?timeout=5",
         status=200,
         want=b"\x00\xffdone",
         prepare=completed,
     ),
-    case("read.result", "of a working job", f"GET {Q}/job/{{id}}/result", 202, {"state": "working"}, prepare=working),
-    Case(route="read.result", title="of no job", request=f"GET {Q}/job/{UNKNOWN}/result", status=404, want=NOT_FOUND),
-    *bad("read.result", f"GET {Q}/job/{UNKNOWN}/result", "timeout", *BAD_NUMBERS, "601"),
-    case("read.list_jobs", "ready by default", f"GET {Q}/jobs", 200, page("ready", described()), prepare=ready),
+    case("jobs.result", "of a working job", f"GET {Q}/job/{{id}}/result", 202, {"state": "working"}, prepare=working),
+    Case(route="jobs.result", title="of no job", request=f"GET {Q}/job/{UNKNOWN}/result", status=404, want=NOT_FOUND),
+    *bad("jobs.result", f"GET {Q}/job/{UNKNOWN}/result", "timeout", *BAD_NUMBERS, "601"),
+    case("jobs.list_jobs", "ready by default", f"GET {Q}/jobs", 200, page("ready", described()), prepare=ready),
     Case(
-        route="read.list_jobs",
+        route="jobs.list_jobs",
         title="a page of dead ones",
         request=f"GET {Q}/jobs?state=dead&limit=1",
         status=200,
@@ -933,16 +941,16 @@ READ = [
         prepare=two_dead,
     ),
     Case(
-        route="read.list_jobs",
+        route="jobs.list_jobs",
         title="blocked ones",
         request=f"GET {Q}/jobs?state=blocked",
         status=200,
         want=page("blocked", described(state="blocked")),
         prepare=blocked,
     ),
-    *bad("read.list_jobs", f"GET {Q}/jobs", "state", "x", "", "READY"),
-    *bad("read.list_jobs", f"GET {Q}/jobs", "limit", *BAD_NUMBERS, "0", "1001"),
-    *bad("read.list_jobs", f"GET {Q}/jobs", "after", "%C3%A9", "x" * 81),
+    *bad("jobs.list_jobs", f"GET {Q}/jobs", "state", "x", "", "READY"),
+    *bad("jobs.list_jobs", f"GET {Q}/jobs", "limit", *BAD_NUMBERS, "0", "1001"),
+    *bad("jobs.list_jobs", f"GET {Q}/jobs", "after", "%C3%A9", "x" * 81),
 ]
 
 
@@ -966,8 +974,8 @@ READ += [
         want={"percent": "40", "log": "one\ntwo\n"},
         prepare=lambda client, queue: noted(client, queue),
     ),
-    *bad("read.detail", f"GET {Q}/job/{UNKNOWN}/detail", "data", "", "x"),
-    *bad("read.list_jobs", f"GET {Q}/jobs", "data", "x"),
+    *bad("jobs.detail", f"GET {Q}/job/{UNKNOWN}/detail", "data", "", "x"),
+    *bad("jobs.list_jobs", f"GET {Q}/jobs", "data", "x"),
 ]
 
 
@@ -980,33 +988,52 @@ def noted(client: Client, queue: str) -> dict[str, str]:
 
 BAD_IDS = ("", "[]", "{}", '{"ids": []}', '{"ids": "x"}', '{"ids": [1]}')
 DEAD_LETTERS = [
-    case("dead.deadletter", "none", f"GET {Q}/deadletter", 200, {**NAMES, "deadletter_size": 0, "deadletter_head": ""}),
+    case(
+        "dead_letters.deadletter",
+        "none",
+        f"GET {Q}/deadletter",
+        200,
+        {**NAMES, "deadletter_size": 0, "deadletter_head": ""},
+    ),
     Case(
-        route="dead.deadletter",
+        route="dead_letters.deadletter",
         title="two",
         request=f"GET {Q}/deadletter",
         status=200,
         want={**NAMES, "deadletter_size": 2, "deadletter_head": ID},
         prepare=two_dead,
     ),
-    case("dead.deadletter_size", "two", f"GET {Q}/deadletter/size", 200, {**NAMES, "size": 2}, prepare=two_dead),
     case(
-        "dead.respawn", "one by default", f"PUT {Q}/deadletter", 200, {"msg": "respawned", "count": 1}, prepare=two_dead
+        "dead_letters.deadletter_size", "two", f"GET {Q}/deadletter/size", 200, {**NAMES, "size": 2}, prepare=two_dead
+    ),
+    case(
+        "dead_letters.respawn",
+        "one by default",
+        f"PUT {Q}/deadletter",
+        200,
+        {"msg": "respawned", "count": 1},
+        prepare=two_dead,
     ),
     Case(
-        route="dead.respawn",
+        route="dead_letters.respawn",
         title="as many as there are",
         request=f"PUT {Q}/deadletter?limit=9223372036854775807&ttl=0",
         status=200,
         want={"msg": "respawned", "count": 2},
         prepare=two_dead,
     ),
-    *bad("dead.respawn", f"PUT {Q}/deadletter", "limit", "0", "-1", "x", "", "1.5", "9223372036854775808"),
-    *bad("dead.respawn", f"PUT {Q}/deadletter", "ttl", *BAD_NUMBERS),
-    Case(route="dead.delete", title="one by default", request=f"DELETE {Q}/deadletter", status=204, prepare=two_dead),
-    *bad("dead.delete", f"DELETE {Q}/deadletter", "limit", "0", "-1", "x", "", "1.5"),
+    *bad("dead_letters.respawn", f"PUT {Q}/deadletter", "limit", "0", "-1", "x", "", "1.5", "9223372036854775808"),
+    *bad("dead_letters.respawn", f"PUT {Q}/deadletter", "ttl", *BAD_NUMBERS),
     Case(
-        route="dead.respawn_ids",
+        route="dead_letters.delete",
+        title="one by default",
+        request=f"DELETE {Q}/deadletter",
+        status=204,
+        prepare=two_dead,
+    ),
+    *bad("dead_letters.delete", f"DELETE {Q}/deadletter", "limit", "0", "-1", "x", "", "1.5"),
+    Case(
+        route="dead_letters.respawn_ids",
         title="one of two, and one unknown",
         request=f"PUT {Q}/deadletter/jobs?ttl=60",
         body=ids("{id2}", UNKNOWN),
@@ -1015,7 +1042,7 @@ DEAD_LETTERS = [
         prepare=two_dead,
     ),
     Case(
-        route="dead.delete_ids",
+        route="dead_letters.delete_ids",
         title="both",
         request=f"DELETE {Q}/deadletter/jobs",
         body=ids("{id1}", "{id2}"),
@@ -1024,7 +1051,7 @@ DEAD_LETTERS = [
         prepare=two_dead,
     ),
     Case(
-        route="dead.delete_ids",
+        route="dead_letters.delete_ids",
         title="one that is not dead",
         request=f"DELETE {Q}/deadletter/jobs",
         body=ids("{id}"),
@@ -1042,8 +1069,8 @@ DEAD_LETTERS = [
             want=error("request body should be an object" if body == "[]" else "invalid ids"),
         )
         for route, request in (
-            ("dead.respawn_ids", f"PUT {Q}/deadletter/jobs"),
-            ("dead.delete_ids", f"DELETE {Q}/deadletter/jobs"),
+            ("dead_letters.respawn_ids", f"PUT {Q}/deadletter/jobs"),
+            ("dead_letters.delete_ids", f"DELETE {Q}/deadletter/jobs"),
         )
         for body in BAD_IDS
     ],

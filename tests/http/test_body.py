@@ -10,7 +10,7 @@ import pytest
 
 from queues.api.http.body import RequestBody
 from queues.api.http.request import Headers
-from queues.engine.limits import DISCARD_MAX_BYTES
+from queues.engine.constants import DISCARD_MAX_BYTES
 
 GONE: dict[str, Any] = {"type": "http.disconnect"}
 

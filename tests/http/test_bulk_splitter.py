@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queues.api.handlers import bulk_body
 from queues.api.http.errors import JobTooLargeError, ParameterError
-from queues.api.operations import bulk_body
-from queues.engine.limits import BODY_MAX_BYTES
+from queues.engine.constants import BODY_MAX_BYTES
 
 MIB = 1024 * 1024
 

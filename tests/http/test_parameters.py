@@ -9,9 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from queues.api.handlers.publish import read_attributes, read_publish_options
 from queues.api.http.errors import ParameterError
-from queues.api.http.query import (
+from queues.api.http.request import (
     REMEMBERED_MAX_BYTES,
+    Headers,
     Query,
     parse_query,
     read_flag,
@@ -19,11 +21,9 @@ from queues.api.http.query import (
     read_seconds_as_ms,
     read_uint,
 )
-from queues.api.http.request import Headers
 from queues.api.http.response import choose_request_id
-from queues.api.operations.publish import read_attributes, read_publish_options
+from queues.engine.constants import UINT32_MAX
 from queues.engine.errors import InvalidArgumentError
-from queues.engine.limits import UINT32_MAX
 
 NAMES = ("delay", "ttl", "tries", "at", "priority", "key", "key_ttl", "backoff", "retention", "group")
 ANYTHING = st.text(max_size=24) | st.integers().map(str) | st.floats().map(str)

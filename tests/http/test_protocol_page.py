@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from queues.api.routes import ROUTES
-from queues.engine import limits
+from queues.engine import constants
 from tests.http.service import Server
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -54,7 +54,7 @@ def test_the_page_states_the_limits_of_the_engine() -> None:
     stated |= {name: int(number) for number, name in re.findall(r"(\d+)[a-z ]*\s\(`(DEFAULT_\w+)`\)", PAGE)}
 
     assert len(stated) > 20
-    assert stated == {name: getattr(limits, name) for name in stated}
+    assert stated == {name: getattr(constants, name) for name in stated}
 
 
 def examples(page: str) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from queues.api.operations.health import KEPT_S, RecentChecks
+from queues.api.handlers.health import KEPT_S, RecentChecks
 from tests.support.clock import ManualClock
 
 

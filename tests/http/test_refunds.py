@@ -13,8 +13,7 @@ import redis
 
 from queues.api import pipeline
 from queues.api.context import ApiContext
-from queues.api.http.query import Query
-from queues.api.http.request import ApiRequest, Headers
+from queues.api.http.request import ApiRequest, Headers, Query
 from queues.api.http.response import ApiResponse
 from queues.api.router import Route
 from queues.api.routes import ROUTES

@@ -29,7 +29,7 @@ class PathSite(Site):
     @property
     def env(self) -> dict[str, str]:
         # An access to `super()` fails in a subclass of a dataclass with slots.
-        return {**Site.env.fget(self), "TASKQ_FAST_LANE": "1" if self.fast_path else "0"}  # type: ignore[attr-defined]
+        return {**Site.env.fget(self), "TASKQ_FAST_PATH": "1" if self.fast_path else "0"}  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queues.engine.ids import ALPHABET, published_ms
-from queues.engine.limits import EVENT_LINES_MAX
+from queues.engine.constants import EVENT_LINES_MAX
+from queues.engine.names import ALPHABET, published_ms
 from queues.lake.lines import Entries, parse_entries
 from queues.lake.names import TIMES_END_MS
 from queues.lake.schema import arrow_schema

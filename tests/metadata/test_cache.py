@@ -11,7 +11,7 @@ from django.core.cache import cache, caches
 from django.test import Client
 
 from queues.engine import publish, size
-from queues.engine.transport.outage_log import OutageLog
+from queues.engine.transport.failures import OutageLog
 from queues.pools import close_engines, engine_for
 from taskq_site.cache import CacheConnections
 from tests.support.waiting import wait_until

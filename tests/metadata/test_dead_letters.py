@@ -16,8 +16,7 @@ from queues.services.dead_letters import filtering
 from queues.services.dead_letters import scanning as dead_letters
 from queues.services.dead_letters.actions import DeadBatch, DeadVerb, act_on_all, act_on_selected
 from queues.services.dead_letters.filtering import DeadFilter, read_filter, read_position
-from queues.services.dead_letters.groups import count_queues, group_letters
-from queues.services.dead_letters.scanning import scan_dead_letters
+from queues.services.dead_letters.scanning import count_queues, group_letters, scan_dead_letters
 from queues.services.errors import InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError
 from queues.services.policies import policy_for
 from tests.dashboard.surveyor import Surveyor

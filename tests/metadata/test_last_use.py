@@ -14,7 +14,7 @@ from django.utils import timezone
 from queues.models import Token
 from queues.pools.ttl_cache import TtlCache
 from queues.services.tokens import access
-from queues.services.tokens import usage as last_use
+from queues.services.tokens import managing as last_use
 from queues.services.tokens.access import authorise
 from queues.services.tokens.managing import NewToken
 from tests.support.clock import ManualClock
@@ -100,7 +100,7 @@ def test_the_last_use_is_written_soon_and_beside_the_call(token: NewToken) -> No
 def test_a_database_that_takes_no_writes_holds_nobody_up_and_is_left_alone(
     token: NewToken, notes: last_use._Notes, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(last_use, "SLOW_S", 0.05)
+    monkeypatch.setattr(last_use, "NOTE_SLOW_S", 0.05)
     blocked, held = threading.Event(), threading.Event()
 
     def lock() -> None:
@@ -125,7 +125,7 @@ def test_a_database_that_takes_no_writes_holds_nobody_up_and_is_left_alone(
     now = time.monotonic()
     last_use.note_use(Token.objects.get().pk)
     assert idle(notes), "it rests after a slow write"
-    monkeypatch.setattr("queues.services.tokens.usage.time.monotonic", lambda: now + 61)
+    monkeypatch.setattr("queues.services.tokens.managing.time.monotonic", lambda: now + 61)
     last_use.note_use(Token.objects.get().pk)
     monkeypatch.undo()
     wait_until(lambda: Token.objects.get().last_used, or_fail="the last use was not written")

@@ -18,11 +18,19 @@ from django.core.management import call_command
 from queues.embedded import EmbeddedRedis
 from queues.engine import StoreInfo, StoreUnavailableError, open_engine, publish, same_place, size
 from queues.models import Pool
-from queues.pools import async_engine_for, async_engines, close_async_engines, close_engines, engine_for, engines, rows
+from queues.pools import async_engine_for, close_async_engines, close_engines, engine_for, engines, rows
 from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.errors import InvalidArgumentError, PoolExistsError, PoolNotFoundError
-from queues.services.pools.managing import add_pool, check_pool, check_pools, list_pools
-from queues.services.pools.problems import AdviceKind, ProblemKind, find_advice, find_problems
+from queues.services.pools.managing import (
+    AdviceKind,
+    ProblemKind,
+    add_pool,
+    check_pool,
+    check_pools,
+    find_advice,
+    find_problems,
+    list_pools,
+)
 from tests.support.clock import ManualClock
 from tests.support.loops import run_async
 from tests.support.outage import database_away
@@ -313,7 +321,7 @@ def test_the_async_engine_of_a_deleted_pool_is_closed(
     spare: Pool, ask_for: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if ask_for == "default":
-        monkeypatch.setattr(async_engines, "SweepClock", DueClock)
+        monkeypatch.setattr(engines, "SweepClock", DueClock)
 
     async def use() -> None:
         engine = await async_engine_for("spare")

@@ -15,8 +15,8 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from queues.services.sign_ins import backend, clients, throttling
-from queues.services.sign_ins.password_checks import LINE_MAX, STRANGERS, VerifiedPasswords
+from queues.services.sign_ins import backend, throttling
+from queues.services.sign_ins.backend import LINE_MAX, STRANGERS, VerifiedPasswords
 from taskq_site.logs import LogfmtFormatter
 from tests.support.waiting import wait_until
 
@@ -44,7 +44,7 @@ def limited(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def start_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if this process had just been started."""
     monkeypatch.setattr(backend, "VERIFIED", VerifiedPasswords())
-    clients.known_here.clear()
+    throttling.known_here.clear()
 
 
 def basic(address: str, username: str = "alice", password: str = RIGHT) -> Any:

@@ -62,7 +62,7 @@ CALLED: Final[tuple[tuple[Callable[..., Any], str], ...]] = (
     (multiprocess.Process.join, "self"),
     (multiprocess.Multiprocess.keep_subprocess_alive, "self"),
     (uvicorn.Server.startup, "self sockets"),
-    # queues/server/pages_server.py
+    # queues/server/pages_process.py
     (uvicorn.Server.shutdown, "self sockets"),
     (uvicorn.Server.handle_exit, "self sig frame"),
 )

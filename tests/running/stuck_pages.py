@@ -14,7 +14,7 @@ def main() -> None:
 
     django.setup()
     from queues.server.pages_handler import PagesHandler
-    from queues.server.pages_server import serve_pages
+    from queues.server.pages_process import serve_pages
 
     def never_answer(*_: object) -> NoReturn:
         while True:

@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
-from queues.server import connection_receiver, pages_client
+from queues.server import connection_sender, pages_process
 from queues.server.connection import Connection
-from queues.server.connection_receiver import ConnectionReceiver, PagesConnection
+from queues.server.connection_sender import HEAD, ConnectionSender, HandOverReply
 from queues.server.error_pages import BUSY, STARTING, answer_error
 from queues.server.exchange import Exchange
-from queues.server.pages_client import HEAD, PagesClient, Verdict
+from queues.server.pages_process import ConnectionReceiver, PagesConnection
 from queues.server.reader import Reader
 from queues.server.request_head import UNKNOWN_BEGINNING
 from tests.http.two_servers_connection import request
@@ -172,7 +172,7 @@ def connected() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 @contextmanager
-def pages_process(path: Path, take: Take) -> Iterator[None]:
+def running_pages_process(path: Path, take: Take) -> Iterator[None]:
     """One that does `take` with each worker that connects."""
     path.unlink(missing_ok=True)
     over = threading.Event()
@@ -203,17 +203,17 @@ def take_and_answer(channel: socket.socket) -> None:
     if not message:
         return  # somebody only looked whether there is a process
     with socket.socket(fileno=descriptors[0]) as client:
-        channel.send(Verdict.TAKEN.value)
+        channel.send(HandOverReply.TAKEN.value)
         client.sendall(message[HEAD.size :])
 
 
-async def hand_over(pages: PagesClient, server: socket.socket, *, address: str = ADDRESS) -> Verdict:
+async def hand_over(pages: ConnectionSender, server: socket.socket, *, address: str = ADDRESS) -> HandOverReply:
     return await pages.hand_over(server, DATA, address=address, is_api=False)
 
 
 def test_the_other_process_gets_the_connection_with_what_was_read_of_it(path: Path) -> None:
-    with connected() as (server, client), pages_process(path, take_and_answer):
-        assert run_async(hand_over(PagesClient(path), server)) is Verdict.TAKEN
+    with connected() as (server, client), running_pages_process(path, take_and_answer):
+        assert run_async(hand_over(ConnectionSender(path), server)) is HandOverReply.TAKEN
         server.close()
 
         assert client.makefile("rb").read() == DATA
@@ -231,8 +231,8 @@ def test_one_that_dies_before_it_confirms_has_not_got_it_and_the_next_one_gets_i
     def die_once(channel: socket.socket) -> None:
         (take_and_answer if any(deaths) else die)(channel)
 
-    with connected() as (server, client), pages_process(path, die_once):
-        assert run_async(hand_over(PagesClient(path), server)) is Verdict.TAKEN
+    with connected() as (server, client), running_pages_process(path, die_once):
+        assert run_async(hand_over(ConnectionSender(path), server)) is HandOverReply.TAKEN
         server.close()
 
         assert deaths[0][HEAD.size :] == DATA
@@ -240,7 +240,7 @@ def test_one_that_dies_before_it_confirms_has_not_got_it_and_the_next_one_gets_i
 
 
 def test_one_that_hangs_cannot_confirm_when_it_is_too_late(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(pages_client, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(connection_sender, "PATIENCE_S", 0.2)
     given_up = threading.Event()
     too_late: list[OSError] = []
 
@@ -251,8 +251,8 @@ def test_one_that_hangs_cannot_confirm_when_it_is_too_late(monkeypatch: pytest.M
         except OSError as error:
             too_late.append(error)
 
-    with connected() as (server, client), pages_process(path, hang):
-        assert run_async(hand_over(PagesClient(path), server)) is Verdict.AWAY
+    with connected() as (server, client), running_pages_process(path, hang):
+        assert run_async(hand_over(ConnectionSender(path), server)) is HandOverReply.AWAY
         given_up.set()
         wait_until(lambda: too_late, or_fail="it could confirm")
         server.close()
@@ -264,12 +264,12 @@ def test_all_that_wait_for_a_process_that_starts_get_it_and_what_is_too_much_for
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     most = 5
-    monkeypatch.setattr(pages_client, "PAGE_SLOTS_PER_ADDRESS", most)
+    monkeypatch.setattr(connection_sender, "PAGE_SLOTS_PER_ADDRESS", most)
 
     begun = threading.Event()
 
-    async def wait() -> list[Verdict]:
-        pages = PagesClient(path)
+    async def wait() -> list[HandOverReply]:
+        pages = ConnectionSender(path)
         passing = [asyncio.create_task(hand_over(pages, server)) for _ in range(most + 2)]
         other = asyncio.create_task(hand_over(pages, server, address="203.0.113.8"))
         refused = await asyncio.gather(*passing[most:])
@@ -279,8 +279,8 @@ def test_all_that_wait_for_a_process_that_starts_get_it_and_what_is_too_much_for
     with connected() as (server, _), ThreadPoolExecutor() as thread:
         waiting = thread.submit(run_async, wait())
         assert begun.wait(10)
-        with pages_process(path, take_and_answer):
-            assert waiting.result() == [Verdict.TAKEN] * (most + 1) + [Verdict.BUSY] * 2
+        with running_pages_process(path, take_and_answer):
+            assert waiting.result() == [HandOverReply.TAKEN] * (most + 1) + [HandOverReply.BUSY] * 2
 
 
 @contextmanager
@@ -299,20 +299,20 @@ def test_a_connection_that_is_only_being_made_does_not_make_room_for_another(
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     most = 2
-    monkeypatch.setattr(connection_receiver, "PAGE_CONNECTIONS_PER_ADDRESS", most)
+    monkeypatch.setattr(pages_process, "PAGE_CONNECTIONS_PER_ADDRESS", most)
 
     async def work(*_: Any) -> None:
         await asyncio.Event().wait()
 
-    async def hand_over_at_once(servers: list[socket.socket]) -> list[Verdict]:
-        pages = PagesClient(path)
+    async def hand_over_at_once(servers: list[socket.socket]) -> list[HandOverReply]:
+        pages = ConnectionSender(path)
         with receiving(path, work):
             return await asyncio.gather(*(hand_over(pages, server) for server in servers))
 
     with ExitStack() as stack:
         servers = [stack.enter_context(connected())[0] for _ in range(most + 3)]
 
-        assert run_async(hand_over_at_once(servers)) == [Verdict.TAKEN] * most + [Verdict.BUSY] * 3
+        assert run_async(hand_over_at_once(servers)) == [HandOverReply.TAKEN] * most + [HandOverReply.BUSY] * 3
 
 
 def test_what_was_taken_over_is_served_however_many_connections_a_worker_may_have(
@@ -325,11 +325,11 @@ def test_what_was_taken_over_is_served_however_many_connections_a_worker_may_hav
         await send({"type": "http.response.body"})
 
     async def ask(pairs: list[tuple[socket.socket, socket.socket]]) -> list[bytes]:
-        pages = PagesClient(path)
+        pages = ConnectionSender(path)
         with receiving(path, answer):
             for server, client in pairs:
                 client.setblocking(False)
-                assert await hand_over(pages, server) is Verdict.TAKEN
+                assert await hand_over(pages, server) is HandOverReply.TAKEN
             return [await asyncio.get_running_loop().sock_recv(client, 12) for _, client in pairs]
 
     with ExitStack() as stack:
@@ -339,10 +339,10 @@ def test_what_was_taken_over_is_served_however_many_connections_a_worker_may_hav
 
 
 def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(pages_client, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(connection_sender, "PATIENCE_S", 0.1)
 
     with connected() as (server, _):
-        assert run_async(hand_over(PagesClient(path), server)) is Verdict.AWAY
+        assert run_async(hand_over(ConnectionSender(path), server)) is HandOverReply.AWAY
 
 
 # What is answered when not.

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from queues.engine import Counts, Engine, PublishOptions, PumpBeat, list_pumps, open_engine, publish
-from queues.pump.heartbeat import BEAT_INTERVAL_S, PUMP_ID, Heartbeat
-from queues.pump.pool_runner import PoolRunner
+from queues.pump.pool_runner import BEAT_INTERVAL_S, PUMP_ID, Heartbeat, PoolRunner
 from queues.pump.role import BackgroundRole, RoleStats
 from queues.pump.roles import roles_for
 from tests.running.conftest import Site

@@ -21,7 +21,7 @@ from django.http import HttpResponse
 from queues.engine import size
 from queues.pools import WorkTimeoutError, end_work_at, engine_for
 from queues.server import pages_handler
-from queues.server.pages_client import ConnectionSlots, PagesClient, Verdict
+from queues.server.connection_sender import ConnectionSender, ConnectionSlots, HandOverReply
 from queues.server.pages_handler import OVERDUE_MAX, THREADS_PER_ADDRESS, PagesHandler, read_body
 from tests.http.two_servers_connection import request
 from tests.running import stuck_pages
@@ -175,8 +175,8 @@ def test_a_process_whose_pages_do_not_end_ends() -> None:
                 server, _ = listener.accept()
                 data = request("GET /", ("Host", "localhost"))
                 with server:
-                    passing = PagesClient(path).hand_over(server, data, address="127.0.0.1", is_api=False)
-                    assert run_async(passing) is Verdict.TAKEN
+                    passing = ConnectionSender(path).hand_over(server, data, address="127.0.0.1", is_api=False)
+                    assert run_async(passing) is HandOverReply.TAKEN
                 assert client.makefile("rb").readline() == b"HTTP/1.1 503 Service Unavailable\r\n"
             assert process.wait(30) == os.EX_TEMPFAIL
         finally:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from queues.embedded import EmbeddedRedis
-from queues.server.connection_receiver import PAGE_CONNECTIONS_PER_ADDRESS
+from queues.server.pages_process import PAGE_CONNECTIONS_PER_ADDRESS
 from tests.http.service import Server, Site
 from tests.http.two_servers_connection import Wire, request
 from tests.running.visitor import Visitor

@@ -19,10 +19,10 @@ import pytest
 import uvicorn
 from django.urls import clear_url_caches, get_resolver
 
-from queues.server import pages_server
+from queues.server import pages_process
 from queues.server.applications import Site as DjangoSite
 from queues.server.applications import make_api_middleware
-from queues.server.pages_client import PATIENCE_S
+from queues.server.connection_sender import PATIENCE_S
 from queues.server.server import SOCKET
 from tests.http.service import START_TIMEOUT_S, Server, Site, open_site
 from tests.http.two_servers_connection import Wire, request
@@ -184,14 +184,14 @@ def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pyte
     site: Any = SimpleNamespace(pages=SimpleNamespace(wait_for_turn=is_free.wait, on_stuck=None))
 
     async def scenario() -> None:
-        server = pages_server._Server(uvicorn.Config("unused"), Path("unused"), site)
+        server = pages_process._Server(uvicorn.Config("unused"), Path("unused"), site)
         assert server.is_well()
-        monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 0.0)
+        monkeypatch.setattr(pages_process, "THREADS_BUSY_MAX_S", 0.0)
         assert not server.is_well()
         is_free.set()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        monkeypatch.setattr(pages_server, "THREADS_BUSY_MAX_S", 60.0)
+        monkeypatch.setattr(pages_process, "THREADS_BUSY_MAX_S", 60.0)
         assert server.is_well()
 
     asyncio.run(scenario())
@@ -216,7 +216,7 @@ def test_a_page_that_was_asked_for_is_answered_before_all_ends(prepared: Site, f
         assert "Traceback" not in server.log.read_text()
 
 
-@pytest.mark.parametrize("setting", ["TASKQ_PAGES_PROCESS", "TASKQ_FAST_LANE"])
+@pytest.mark.parametrize("setting", ["TASKQ_PAGES_PROCESS", "TASKQ_FAST_PATH"])
 def test_without_it_the_worker_serves_pages(
     prepared: Site, family: Family, monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:
@@ -242,7 +242,7 @@ def test_one_that_cannot_import_its_views_says_so_in_the_log_at_once(
 
 @pytest.mark.parametrize("has_fast_path", [True, False])
 def test_no_request_has_to_import_views(settings: Any, has_fast_path: bool) -> None:
-    settings.TASKQ_FAST_LANE = has_fast_path
+    settings.TASKQ_FAST_PATH = has_fast_path
     clear_url_caches()
 
     make_api_middleware(DjangoSite())

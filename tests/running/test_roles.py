@@ -31,9 +31,8 @@ from queues.engine import (
 )
 from queues.models import Namespace, Pool, QueuePolicy
 from queues.pump import service
-from queues.pump.circuit_breaker import RETRY_FIRST_S, RETRY_MAX_S, CircuitBreaker
 from queues.pump.pool_runner import PoolRunner
-from queues.pump.role import WAIT_PART, BackgroundRole, RoleStats, run_role
+from queues.pump.role import RETRY_FIRST_S, RETRY_MAX_S, WAIT_PART, BackgroundRole, CircuitBreaker, RoleStats, run_role
 from queues.pump.roles import DELETER, GROUPS, PUMP, RECLAIMER, RELAY, SWEEPER, bounds, roles_for
 from tests.support.clock import ManualClock
 from tests.support.waiting import wait_until

@@ -18,9 +18,8 @@ import pytest
 from queues.engine import Engine, JobState, count_jobs
 from queues.models import FireOutcome, Namespace, Pool, Schedule, ScheduleFire
 from queues.pools import engine_for
-from queues.pump.circuit_breaker import CircuitBreaker
 from queues.pump.pool_runner import PoolRunner
-from queues.pump.role import RoleStats
+from queues.pump.role import CircuitBreaker, RoleStats
 from queues.pump.roles import schedules as role_module
 from queues.pump.roles.schedules import Schedules
 from queues.services.errors import MetadataUnavailableError

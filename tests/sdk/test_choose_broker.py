@@ -6,7 +6,7 @@ import pytest
 
 from taskq.brokers.choose import open_broker
 from taskq.brokers.redis import RedisBroker
-from taskq.outcomes import NotConfiguredError
+from taskq.errors import NotConfiguredError
 
 
 @pytest.mark.parametrize(

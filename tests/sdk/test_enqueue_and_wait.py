@@ -10,7 +10,8 @@ import pytest
 
 from queues.engine import JobState
 from taskq import App
-from taskq.outcomes import Cancel, JobFailedError, ResultTimeoutError
+from taskq.errors import JobFailedError, ResultTimeoutError
+from taskq.outcomes import Cancel
 from taskq.testing import inline
 
 from .conftest import working

@@ -23,10 +23,10 @@ import pytest
 
 from queues.engine import (
     AckOutcome,
+    AckResult,
     DependenciesClosedError,
     Dependency,
     DependencyFailure,
-    Ended,
     InvalidArgumentError,
     JobNotFoundError,
     JobState,
@@ -44,7 +44,7 @@ from queues.engine import (
 )
 from taskq import App, Client, Context, Workflow, chain, group
 from taskq.brokers.http import HttpBroker
-from taskq.outcomes import JobFailedError, JobGoneError, NotConfiguredError, ResultTimeoutError
+from taskq.errors import JobFailedError, JobGoneError, NotConfiguredError, ResultTimeoutError
 from taskq.worker import StopReason, Worker, WorkerOptions
 from tests.http.service import Server, site_fixtures
 from tests.sdk.test_client import walk_through_the_rest
@@ -468,7 +468,7 @@ def test_acks_go_together_and_each_has_its_outcome(broker: HttpBroker, queue: st
     plain, kept, lost, too_large, mixed, extended, not_extended = together(broker, *works)
 
     assert plain == (AckOutcome.ACKED, AckOutcome.ACKED)
-    assert isinstance(kept, Ended)
+    assert isinstance(kept, AckResult)
     assert isinstance(lost, LeaseLostError)
     assert lost.job_id == ids[3]
     assert isinstance(too_large, ResultTooLargeError)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from queues.engine import DependenciesClosedError, InvalidArgumentError, JobState, add_dependencies
-from queues.engine.limits import DEPENDENCIES_MAX
+from queues.engine.constants import DEPENDENCIES_MAX
 from taskq import App, AsyncClient, Client
 
 from .conftest import work

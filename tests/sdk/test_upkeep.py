@@ -11,7 +11,7 @@ import pytest
 
 from queues.engine import PublishOptions
 from taskq import App
-from taskq.outcomes import NotConfiguredError
+from taskq.errors import NotConfiguredError
 from taskq.worker.worker import PARKED_KINDS_MAX
 
 from .conftest import until, work, working

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from queues.engine.limits import BULK_MAX_JOBS, DISCARD_MAX_BYTES, SECONDS_MAX
+from queues.engine.constants import BULK_MAX_JOBS, DISCARD_MAX_BYTES, SECONDS_MAX
 
 from .errors import BodyTooLargeError, ClientGoneError, ParameterError
 from .large_requests import COPIES, LARGE_BYTES, large_work

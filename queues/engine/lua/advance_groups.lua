@@ -42,7 +42,7 @@
 --   only         "", or a group that is flushed whatever it has, and nothing else done
 -- REPLIES
 --   ok           batches jobs more   batches that were made; jobs that joined, or went into them; 1: there is more to do now
--- INCLUDES line groups registry
+-- INCLUDES ready_places groups registry
 local changed = 0
 limit = tonumber(limit)
 

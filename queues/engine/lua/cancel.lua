@@ -36,7 +36,7 @@
 -- REPLIES
 --   ok           state attempt      in which it was found; attempt 0 unless it is worked on
 --   missing
--- INCLUDES registry events remove look expired run
+-- INCLUDES registry events remove job_details has_expired run
 local expires = expiry_of(id, redis.call('HGET', runs, id)) -- not look(): that reads the whole record
 if not expires then return {'missing'} end
 local state, attempt = find_state(id), 0

@@ -1,7 +1,7 @@
 -- consume: delivers up to `count` ready jobs, each under a lease of `ttr` (edge F), after moving this queue's own due
 -- jobs to ready (edges E and J), so that precision does not depend on the pump.
 -- An expired job is never delivered; it and tombstones are stepped over, about `skip` of them in one call, unless all that
--- are left are known to have expired (lib/expiry.lua).
+-- are left are known to have expired (lib/expiry_horizon.lua).
 -- The first write frees (a pop, or a removal from delayed), so consuming goes on when Redis is full.
 -- KEYS
 --   jobs         hash     the records
@@ -51,7 +51,7 @@
 --   more         now            only dead entries so far: call again
 --   keyed        now            nothing was done: it holds jobs with limit keys, which consume_fair delivers
 -- COUNTS jobs:4
--- INCLUDES plain_line deliver due_jobs
+-- INCLUDES plain_ready_places deliver due_jobs
 local in_flight_max = tonumber(in_flight)
 local marks = redis.call('HMGET', flags, 'p:' .. queue, 'l:' .. queue)
 if marks[1] then return nothing('paused') end

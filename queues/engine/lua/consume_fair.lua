@@ -51,7 +51,7 @@
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries and keys at a limit so far: call again
 -- COUNTS jobs:4
--- INCLUDES line deliver due_jobs queue_limits
+-- INCLUDES ready_places deliver due_jobs queue_limits
 local RECHECK_MS = 5000 -- a key at a limit is looked at again then at the latest, for limits change
 local LET_ON_MAX = 64
 local MANY_TURNS = 64

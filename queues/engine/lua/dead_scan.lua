@@ -14,7 +14,7 @@
 --   budget       bytes of runs: no more are read once there were so many
 -- REPLIES
 --   ok           now left job ...    left: how many follow in the span; job: {id died attempt outcome consumer error}
--- INCLUDES run walk
+-- INCLUDES run jobs_in_order
 local start = redis.call('ZCOUNT', dead, '-inf', '(' .. since)
 local stop = redis.call('ZCOUNT', dead, '-inf', before ~= '' and '(' .. before or '+inf')
 if score ~= '' then

@@ -22,7 +22,7 @@
 --   budget       bytes     of records
 -- REPLIES
 --   ok           count left   left: dead letters that remain
--- INCLUDES registry events remove bulk dead
+-- INCLUDES registry events remove bulk delete_dead_letters
 local ids = first_within(redis.call('ZRANGE', dead, 0, limit - 1), tonumber(budget), jobs)
 if #ids > 0 then
   delete_dead_letters(ids, 'was dead')

@@ -18,6 +18,6 @@
 -- REPLIES
 --   job          now {id state score record run priority result_bytes body_bytes}
 --   missing                none, or it has expired
--- INCLUDES look
+-- INCLUDES job_details
 local found = look(id, tonumber(preview))
 return found and {'job', now, found} or {'missing'}

@@ -39,7 +39,7 @@
 --   dead         0 depended    1: others depend on it
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES record run line wake due events minute_counts backoff failure batch
+-- INCLUDES record run ready_places wake due events minute_counts backoff failure batch
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}

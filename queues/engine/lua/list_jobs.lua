@@ -20,13 +20,13 @@
 -- ARGV
 --   now_ms       ms or ""
 --   state        one of the eight
---   after        "" or the cursor (lua/lib/walk.lua)
+--   after        "" or the cursor (lua/lib/jobs_in_order.lua)
 --   limit        jobs
 --   preview      bytes of each body
 --   budget       bytes of records that one page may read, about 4 KiB more counted for each
 -- REPLIES
 --   page         now cursor-or-"" job ...    jobs as in detail
--- INCLUDES ready look walk
+-- INCLUDES ready job_details jobs_in_order
 limit, preview, budget = tonumber(limit), tonumber(preview), tonumber(budget)
 local sets = {delayed = delayed, retry = retry, working = working, dead = dead, completed = completed, blocked = blocked,
   grouped = grouped}

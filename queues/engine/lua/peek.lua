@@ -32,7 +32,7 @@
 --   job          now id attempt used tries expires options body
 --   none         now
 --   more         now       only dead entries so far: call again
--- INCLUDES record run expired ready fair registry events minute_counts remove outgoing
+-- INCLUDES record run has_expired ready fair registry events minute_counts remove outgoing
 local tombstones, expired, skipped = 0, 0, 0
 local found = {'more', now}
 

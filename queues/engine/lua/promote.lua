@@ -23,7 +23,7 @@
 --   limit        jobs
 -- REPLIES
 --   ok           moved more    more: 1 if due jobs are left
--- INCLUDES line wake due events minute_counts due_jobs
+-- INCLUDES ready_places wake due events minute_counts due_jobs
 local moved, next_due = promote_jobs(tonumber(limit))
 if moved > 0 then wake_ready(moved) end
 flush_events()

@@ -40,7 +40,7 @@
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
 -- COUNTS ok:1 duplicate:1
--- INCLUDES plain_line add
+-- INCLUDES plain_ready_places add
 local bodies = {}
 for i = REST, #ARGV do bodies[#bodies + 1] = ARGV[i] end
 local added = add_jobs(bodies)

@@ -40,7 +40,7 @@
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
 -- COUNTS ok:1 duplicate:1
--- INCLUDES ids record run expiry keys registry events minute_counts line add blocked
+-- INCLUDES ids record run expiry_horizon keys registry events minute_counts ready_places add blocked
 local ttl_ms, wait, first_body = tonumber(ttl), tonumber(delay), REST + tonumber(number)
 local due_ms = wait > 0 and now_up + wait or now
 if at ~= '' then

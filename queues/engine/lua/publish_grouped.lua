@@ -60,7 +60,7 @@
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it joins; nothing was added
 -- COUNTS ok:1 duplicate:1
--- INCLUDES line unique keys add remove groups
+-- INCLUDES ready_places unique keys add remove groups
 local FLUSH_WITH_MAX = 200 -- members that a call adds and still flushes: either alone takes some ms
 local remembered = tonumber(once_ttl)
 local answer, bodies, fresh = {'ok'}, {}, {}

@@ -41,7 +41,7 @@
 -- REPLIES
 --   ok           number    of jobs that were added
 --   late
--- INCLUDES record run line wake due expiry registry events minute_counts outgoing
+-- INCLUDES record run ready_places wake due expiry_horizon registry events minute_counts outgoing
 local UNKNOWN = 63 -- a question mark
 local ttl_ms, wait = tonumber(ttl), tonumber(delay)
 if now > tonumber(deadline) then return {'late'} end

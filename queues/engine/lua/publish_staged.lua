@@ -45,7 +45,7 @@
 --   gone                   the records are not all there any more; nothing was added
 --   ttl_short              a job would expire before it is due; nothing was added
 -- COUNTS ok:1
--- INCLUDES line add
+-- INCLUDES ready_places add
 local sizes, ids = {}, {}
 local prefix, before_first = time_part() .. random, counter - REST
 for i = REST, #ARGV do

@@ -11,7 +11,7 @@
 --   ...          members
 -- REPLIES
 --   ok           outcome ...   waits; acked: the job that has the key now has been, and the member is left as it is
--- INCLUDES ids record run depended
+-- INCLUDES ids record run dependency_marks
 local reply = {'ok'}
 
 local function rebind(member)

@@ -32,7 +32,7 @@
 --   limit        jobs
 -- REPLIES
 --   ok           taken_back dead more
--- INCLUDES record run line wake due events minute_counts backoff failure batch
+-- INCLUDES record run ready_places wake due events minute_counts backoff failure batch
 local ids = redis.call('ZRANGEBYSCORE', working, '-inf', now, 'LIMIT', 0, limit)
 local to_ready, to_dead, earliest = 0, 0, nil
 local taken_back, ended, buried = 0, 0, 0 -- jobs, and of them and of batches' members those that failed, that died

@@ -35,7 +35,7 @@
 --   ok
 --   lost                   the attempt does not hold the job; nothing changed
 --   missing                no such job
--- INCLUDES record run line wake due expiry events minute_counts failure outgoing
+-- INCLUDES record run ready_places wake due expiry_horizon events minute_counts failure outgoing
 local run = redis.call('ZSCORE', working, id) and unpack_run(redis.call('HGET', runs, id))
 if not run or (attempt ~= '' and run.attempt ~= tonumber(attempt)) then
   return {redis.call('HEXISTS', jobs, id) == 1 and 'lost' or 'missing'}

@@ -54,7 +54,7 @@
 --   duplicate    id        the key belongs to this job; nothing was added
 --   ttl_short              the job would expire before it is due; nothing was added
 -- COUNTS ok:1 duplicate:1
--- INCLUDES line add remove
+-- INCLUDES ready_places add remove
 local added = add_jobs({body})
 local ended = added[1] == 'ok' and remove_job(old)
 if ended then emit('deleted', old, '', '', '', ended) end

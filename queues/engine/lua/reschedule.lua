@@ -30,7 +30,7 @@
 --   ...          job ids
 -- REPLIES
 --   ok           outcome ...   for each id that it came to: moved; expires: its ttl ends before; other: it waits for no time; missing
--- INCLUDES record run line wake due expiry events bulk
+-- INCLUDES record run ready_places wake due expiry_horizon events bulk
 local due_ms = at ~= '' and tonumber(at) or delay ~= '0' and now_up + tonumber(delay) or now
 local reply, count, moved = {'ok'}, 0, 0
 

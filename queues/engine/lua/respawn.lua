@@ -25,7 +25,7 @@
 --   ...          job ids
 -- REPLIES
 --   ok           count left   left: dead letters that remain
--- INCLUDES run line wake expiry events outgoing
+-- INCLUDES run ready_places wake expiry_horizon events outgoing
 local ttl_ms, most = tonumber(ttl), tonumber(limit)
 local ids = {}
 if most > 0 then

@@ -17,7 +17,7 @@
 --   completed    result    the result, or nil if it was acked without one
 --   pending      state     not completed
 --   missing                none, or it has expired
--- INCLUDES expired look
+-- INCLUDES has_expired job_details
 local expires = expiry_of(id, redis.call('HGET', runs, id))
 if not expires then return {'missing'} end
 local state = find_state(id)

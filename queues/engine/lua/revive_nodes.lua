@@ -28,7 +28,7 @@
 --   ...          for each: id; number of waits; the waits (lib/waits.lua), state first
 -- REPLIES
 --   ok           count
--- INCLUDES run line wake expiry events outgoing
+-- INCLUDES run ready_places wake expiry_horizon events outgoing
 local ttl_ms, count, readied = tonumber(ttl), 0, 0
 local expires = ttl_ms > 0 and now + ttl_ms or 0
 

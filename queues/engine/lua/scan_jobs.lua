@@ -22,7 +22,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   state        one of the eight
---   after        "" or the cursor (lua/lib/walk.lua)
+--   after        "" or the cursor (lua/lib/jobs_in_order.lua)
 --   limit        jobs      that match
 --   most         jobs      that are looked at
 --   preview      bytes of each body
@@ -38,7 +38,7 @@
 --   page         now cursor-or-"" looked_at size job ...    size: jobs in that state
 --                job: as in detail, then 1 if it matches, 0 if the caller has to search its body, which is whole; cursor and
 --                looked_at for a page that ends before it
--- INCLUDES record run ready look walk
+-- INCLUDES record run ready job_details jobs_in_order
 limit, preview, budget, match_max = tonumber(limit), tonumber(preview), tonumber(budget), tonumber(match_max)
 id_text, key_text, value = string.lower(id_text), string.lower(key_text), string.lower(value)
 error_text, body_text = string.lower(error_text), string.lower(body_text)

@@ -30,7 +30,7 @@
 --                why it has failed: dead, deleted, expired, unknown; or `cycle ...`, which the job never survives
 -- REPLIES
 --   ok           ended messages   jobs that are not blocked any more; messages to other partitions that were written
--- INCLUDES record run line wake due events minute_counts waits
+-- INCLUDES record run ready_places wake due events minute_counts waits
 local OUTCOME_FAILED = 1
 local is_freed, failed = {}, {} -- of each id: whether it waits for one less; the error that it dies of
 local carried = {} -- messages that have been carried completely

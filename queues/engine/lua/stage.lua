@@ -28,7 +28,7 @@
 -- REPLIES
 --   ok           now       the time that further calls for this publish are given
 --   ttl_short              a job would expire before it is due; nothing was written
--- INCLUDES ids record run registry expiry staged_records line blocked
+-- INCLUDES ids record run registry expiry_horizon staged_records ready_places blocked
 now = now_up -- one time for all calls: they are given this one
 local ttl_ms, wait = tonumber(ttl), tonumber(delay)
 if at ~= '' then wait = tonumber(at) - now end

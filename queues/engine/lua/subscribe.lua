@@ -14,7 +14,7 @@
 -- REPLIES
 --   ok           outcome ...   waits: it will be told; acked, dead: it has ended so; gone: there is no such job any more;
 --                unknown: no such id was given yet
--- INCLUDES ids record run depended
+-- INCLUDES ids record run dependency_marks
 local reply = {'ok'}
 
 local function outcome_of(id, its_key, policy, rest)

@@ -36,7 +36,7 @@
 --   look         jobs      or entries that are looked at
 -- REPLIES
 --   ok           expired keys more    jobs and keys deleted; 1: there is more to do now
--- INCLUDES registry events minute_counts expiry expire compact scan keys due staged_records fair
+-- INCLUDES registry events minute_counts expiry_horizon delete_expired compact scan keys due staged_records fair
 local TOMBSTONES_AGAIN_MS = 10000
 local function next_scan() return tonumber(redis.call('HGET', flags, 'h:' .. queue) or nil) end
 local function is_scanning() return redis.call('HEXISTS', flags, 's:' .. queue) == 1 end

@@ -10,6 +10,6 @@
 --   most         processes
 -- REPLIES
 --   ok           kept     number of processes that are known
--- INCLUDES heard
+-- INCLUDES process_reports
 hear(tellers, told, process, record)
 return {'ok', redis.call('ZCARD', tellers)}

@@ -25,7 +25,7 @@
 --   budget       bytes     of records: at most so many by each bound
 -- REPLIES
 --   ok           by_age by_count more
--- INCLUDES registry events remove bulk dead
+-- INCLUDES registry events remove bulk delete_dead_letters
 local KEPT_MS = 604800000 -- a week
 limit, budget = tonumber(limit), tonumber(budget)
 

@@ -8,14 +8,14 @@
 --   now_ms       ms or ""
 --   namespace
 --   worker       namespace/id of the worker
---   record       bytes    its heartbeat (queues/engine/stats/workers.py); "" = it ends
+--   record       bytes    its heartbeat (queues/engine/stats/heartbeats.py); "" = it ends
 --   forget       ms       after which a silent worker is forgotten
 --   most         workers
 --   since        ms       commands given at that time or later are told; 0 = none, to a worker that has just begun
 --   told         the most commands in a reply: the latest
 -- REPLIES
 --   ok           now command ...
--- INCLUDES heard
+-- INCLUDES process_reports
 hear(workers, beats, worker, record)
 if record ~= '' then redis.call('ZADD', spaces, now, namespace) end
 redis.call('ZREMRANGEBYSCORE', spaces, '-inf', now - forget)

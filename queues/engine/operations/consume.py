@@ -8,16 +8,26 @@ from functools import lru_cache
 from time import monotonic
 from typing import Any, Final
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError, TaskqError
 from ..keys import QueueKeys
-from ..operation import Argument, Group, Operation, Plan, Reply
-from ..queue_limits import NO_LIMITS, QueueLimits, limits_argument
-from ..reply import clock_argument, consumer_argument, delivery_of, tag_of, unexpected
+from ..operation import (
+    Argument,
+    MergeKey,
+    Operation,
+    Plan,
+    Reply,
+    clock_argument,
+    consumer_argument,
+    delivery_of,
+    tag_of,
+    unexpected,
+)
+from ..queue_limits import NO_LIMITS, ConsumeLimits, limits_argument
 from ..scripts import load
 from ..values import Consumed, LimitTaken, RequestLimit
 from .finish import release
-from .ratelimit import give_back_limit, limited
+from .token_rate_limit import give_back_limit, limited
 
 _CONSUME = load("consume")
 _CONSUME_FAIR = load("consume_fair")
@@ -35,7 +45,7 @@ def consume_step(
     freeze_tries: bool = False,
     mark_ms: int = 0,
     limit: RequestLimit | None = None,
-    queue_limits: QueueLimits | None = None,
+    queue_limits: ConsumeLimits | None = None,
     now_ms: int | None = None,
 ) -> Operation[Consumed]:
     """One script call. May answer `is_again`: only dead entries so far, or there are jobs with limit keys, which the
@@ -43,7 +53,7 @@ def consume_step(
 
     With `limit` (not in a cluster) it counts if it gets jobs, and raises LimitReachedError.
     """
-    make = _step if len(consumer) <= limits.CONSUMER_MAX_BYTES else _step.__wrapped__
+    make = _step if len(consumer) <= constants.CONSUMER_MAX_BYTES else _step.__wrapped__
     if queue_limits is None and queue.keyed_until and queue.keyed_until > monotonic():
         queue_limits = NO_LIMITS
     step = make(queue, ttr_ms, count, consumer, max_in_flight, freeze_tries, mark_ms, queue_limits, now_ms)
@@ -59,7 +69,7 @@ def _step(
     max_in_flight: int,
     freeze_tries: bool,
     mark_ms: int,
-    queue_limits: QueueLimits | None,
+    queue_limits: ConsumeLimits | None,
     now_ms: int | None,
 ) -> Operation[Consumed]:
     """A consumer asks for the same over and over. `queue_limits` None: a queue without limits and limit keys."""
@@ -85,9 +95,9 @@ def _step(
     def undo(consumed: Consumed) -> list[Operation[Any]]:
         return give_back(consumed, lambda _namespace, _queue: queue)
 
-    group: Group | None = None
+    merge_key: MergeKey | None = None
     if count == 1 and now_ms is None:
-        group = (_consume_together, (queue.name, ttr_ms, max_in_flight, freeze_tries, mark_ms, queue_limits))
+        merge_key = (_consume_together, (queue.name, ttr_ms, max_in_flight, freeze_tries, mark_ms, queue_limits))
     args: tuple[Argument, ...] = (
         clock_argument(now_ms),
         queue.name,
@@ -98,13 +108,15 @@ def _step(
         max_in_flight,
         1 if freeze_tries else 0,
         mark_ms,
-        limits.PROMOTE_BATCH,
-        limits.SKIP_BATCH,
-        limits.CONSUME_BUDGET_BYTES,
+        constants.PROMOTE_BATCH,
+        constants.SKIP_BATCH,
+        constants.CONSUME_BUDGET_BYTES,
         *(() if queue_limits is None else (limits_argument(queue_limits),)),
         consumer_argument(consumer),
     )
-    return Operation(script, queue.select(script.keys), args, decode, group, undo, count >= limits.ALONE_MIN_JOBS)
+    return Operation(
+        script, queue.select(script.keys), args, decode, merge_key, undo, count >= constants.ALONE_MIN_JOBS
+    )
 
 
 def _note_taken(consumed: Consumed, taken: LimitTaken) -> Consumed:
@@ -165,7 +177,7 @@ def consume(
     consumer: str = "",
     max_in_flight: int = 0,
     freeze_tries: bool = False,
-    queue_limits: QueueLimits | None = None,
+    queue_limits: ConsumeLimits | None = None,
     now_ms: int | None = None,
 ) -> Plan[Consumed]:
     """Deliver up to `count` ready jobs of one queue, each under a lease of `ttr_ms`, burning one try (unless frozen).
@@ -195,7 +207,7 @@ def consume_any(
     freeze_tries: bool = False,
     mark_ms: int = 0,
     limit: RequestLimit | None = None,
-    queue_limits: Sequence[QueueLimits | None] | None = None,
+    queue_limits: Sequence[ConsumeLimits | None] | None = None,
     now_ms: int | None = None,
 ) -> Plan[Consumed]:
     """Consume from several queues: first all that the first can give, then the second, and so on.
@@ -213,7 +225,7 @@ def consume_any(
     last = Consumed(jobs=())
     for queue, bound, its_limits in zip(queues, bounds, their_limits, strict=True):
         while True:
-            page = min(count - taken, limits.CONSUME_PAGE)
+            page = min(count - taken, constants.CONSUME_PAGE)
             step = consume_step(
                 queue,
                 ttr_ms=ttr_ms,
@@ -237,9 +249,9 @@ def consume_any(
             jobs.append(last)
             taken += len(last.jobs)
             size += sum([len(job.body) for job in last.jobs])
-            if len(last.jobs) < page or taken >= count or size >= limits.CONSUME_BUDGET_BYTES:
+            if len(last.jobs) < page or taken >= count or size >= constants.CONSUME_BUDGET_BYTES:
                 break
-        if taken >= count or size >= limits.CONSUME_BUDGET_BYTES:
+        if taken >= count or size >= constants.CONSUME_BUDGET_BYTES:
             break
         if last.next_due_ms is not None:
             next_due = last.next_due_ms if next_due is None else min(next_due, last.next_due_ms)
@@ -255,7 +267,7 @@ def _together(parts: Sequence[Consumed], last: Consumed, next_due_ms: int | None
 
 
 def _check(ttr_ms: int, count: int) -> None:
-    if not 0 < ttr_ms <= limits.SECONDS_MAX * 1000:
+    if not 0 < ttr_ms <= constants.SECONDS_MAX * 1000:
         raise InvalidArgumentError("invalid ttr")
-    if not 1 <= count <= limits.CONSUME_MAX_COUNT:
+    if not 1 <= count <= constants.CONSUME_MAX_COUNT:
         raise InvalidArgumentError("invalid count")

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..keys import Layout, QueueKeys, partition_keys, tellers_key, told_key
-from ..operation import Operation, Reply
+from ..operation import Operation, Reply, clock_argument, expect_ok
 from ..record import unpack_run
-from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..stats.consumers import WaitingBeat, pack_waiting, unpack_waiting
 

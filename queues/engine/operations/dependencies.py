@@ -11,12 +11,11 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError
-from ..ids import is_job_id
 from ..keys import Layout, QueueKeys, partition_keys
-from ..operation import Argument, Operation, Plan, Reply
-from ..reply import clock_argument, expect_ok
+from ..names import is_job_id
+from ..operation import Argument, Operation, Plan, Reply, clock_argument, expect_ok
 from ..scripts import load
 from ..values import Dependency, DependencyFailure
 
@@ -57,7 +56,7 @@ def check_dependency(dependency: Dependency, text: str | None = None) -> None:
     is_key = (
         not dependency.job_id
         and not _CONTROL.search(dependency.key)
-        and 0 < len(dependency.key.encode()) <= limits.KEY_MAX_BYTES
+        and 0 < len(dependency.key.encode()) <= constants.KEY_MAX_BYTES
     )
     if not (is_id or is_key) or _QUEUE_NAME.match(dependency.queue) is None:
         shown = (str(dependency) if text is None else text).encode("utf-8", "replace").decode()
@@ -145,7 +144,7 @@ class Settled(NamedTuple):
 
 
 def list_waits(
-    queue: QueueKeys, *, job_id: str = "", key: str = "", only: str = "", limit: int = limits.DEPENDENCY_PAGE
+    queue: QueueKeys, *, job_id: str = "", key: str = "", only: str = "", limit: int = constants.DEPENDENCY_PAGE
 ) -> Operation[Waits]:
     """What a job waits for, by its id or its key; of a blocked one only what is in the state `only`."""
     return _list_waits(queue, (job_id, key, "", "", only, limit))
@@ -153,7 +152,7 @@ def list_waits(
 
 def list_left_waits(queue: QueueKeys, *, low: str, high: str) -> Operation[Waits]:
     """What jobs waited for that are not blocked any more, between two bounds as ZRANGEBYLEX takes them."""
-    return _list_waits(queue, ("", "", low, high, "", limits.DEPENDENCY_PAGE))
+    return _list_waits(queue, ("", "", low, high, "", constants.DEPENDENCY_PAGE))
 
 
 def _list_waits(queue: QueueKeys, args: tuple[Argument, ...]) -> Operation[Waits]:
@@ -190,7 +189,7 @@ def list_dependants(
         next_low, *members = expect_ok(_LIST_DEPENDANTS, reply)
         return next_low.decode(), tuple([Dependant(*member.decode().split("\t")) for member in members])
 
-    args = (low, high, policies, int(lost), limits.DEPENDENCY_PAGE)
+    args = (low, high, policies, int(lost), constants.DEPENDENCY_PAGE)
     return Operation(_LIST_DEPENDANTS, queue.select(_LIST_DEPENDANTS.keys), args, decode)
 
 
@@ -284,7 +283,7 @@ def rebind_dependants(queue: QueueKeys, dependants: Sequence[Dependant]) -> Oper
     )
 
 
-def read_outgoing(partition: int, *, limit: int = limits.RELAY_MESSAGES) -> Operation[tuple[str, ...]]:
+def read_outgoing(partition: int, *, limit: int = constants.RELAY_MESSAGES) -> Operation[tuple[str, ...]]:
     """Messages of a partition that are still to be carried, the earliest first."""
     return Operation(
         _READ_OUTGOING,
@@ -309,12 +308,12 @@ def find_cycle(
     looks = 0
     while not (closing := [name for name in names if name in came_from]):
         if to_ask:
-            part = [to_ask.popleft() for _ in range(min(len(to_ask), limits.DEPENDENCY_PAGE))]
+            part = [to_ask.popleft() for _ in range(min(len(to_ask), constants.DEPENDENCY_PAGE))]
             to_list += yield from _blocked_among(layout, queue.namespace, part)
             continue
-        if not to_list or looks >= limits.CYCLE_LOOKS or len(came_from) >= limits.CYCLE_NAMES:
+        if not to_list or looks >= constants.CYCLE_LOOKS or len(came_from) >= constants.CYCLE_NAMES:
             return ""
-        part = [to_list.popleft() for _ in range(min(len(to_list), limits.CYCLE_LOOKS_AT_ONCE))]
+        part = [to_list.popleft() for _ in range(min(len(to_list), constants.CYCLE_LOOKS_AT_ONCE))]
         looks += len(part)
         found = yield [
             list_waits(layout.queue(queue.namespace, one.queue), job_id=one.job_id, key=one.key) for one in part

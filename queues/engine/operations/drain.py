@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ..keys import partition_keys
-from ..operation import Operation, Plan, Reply
-from ..reply import clock_argument, expect_ok, tag_of, unexpected
+from ..operation import Operation, Plan, Reply, clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import Script, load
 
 READ_BATCH: Final = 500

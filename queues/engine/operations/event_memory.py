@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..keys import partition_keys
-from ..operation import Operation, Reply
-from ..reply import expect_ok
+from ..operation import Operation, Reply, expect_ok
 from ..scripts import load
 
 _LEND = load("lend_events")

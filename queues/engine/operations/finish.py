@@ -6,13 +6,22 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, ResultTooLargeError
 from ..keys import QueueKeys
-from ..operation import Group, Operation, Relay, Reply
-from ..reply import attempt_argument, clock_argument, expect_ok, tag_of, unexpected
+from ..operation import (
+    MergeKey,
+    Operation,
+    Relay,
+    Reply,
+    attempt_argument,
+    clock_argument,
+    expect_ok,
+    tag_of,
+    unexpected,
+)
 from ..scripts import load
-from ..values import AckOutcome, Ended, Failed, JobState
+from ..values import AckOutcome, AckResult, FailResult, JobState
 
 T = TypeVar("T")
 
@@ -20,7 +29,7 @@ _ACK = load("ack")
 _FAIL = load("fail")
 _RELEASE = load("release")
 _EXTEND = load("extend")
-_MAX_MS = limits.SECONDS_MAX * 1000
+_MAX_MS = constants.SECONDS_MAX * 1000
 _ACKED: Final = AckOutcome.ACKED
 _LOST: Final = AckOutcome.LOST
 
@@ -42,10 +51,10 @@ def ack(
 
 def ack_timed(
     queue: QueueKeys, job_ids: Sequence[str], *, attempt: int | None = None, now_ms: int | None = None
-) -> Operation[tuple[Ended, ...]]:
+) -> Operation[tuple[AckResult, ...]]:
     """As `ack`; with each outcome, how long the job was worked on."""
 
-    def decode(reply: Reply) -> tuple[Ended, ...]:
+    def decode(reply: Reply) -> tuple[AckResult, ...]:
         return tuple([_ended(end) for end in expect_ok(_ACK, reply)])
 
     return _ack_many(queue, job_ids, attempt, now_ms, decode)
@@ -54,7 +63,7 @@ def ack_timed(
 def _ack_many(
     queue: QueueKeys, job_ids: Sequence[str], attempt: int | None, now_ms: int | None, decode: Callable[[Reply], T]
 ) -> Operation[T]:
-    if not 1 <= len(job_ids) <= limits.BULK_MAX_JOBS:
+    if not 1 <= len(job_ids) <= constants.BULK_MAX_JOBS:
         raise InvalidArgumentError("invalid job ids")
     return Operation(
         _ACK,
@@ -96,16 +105,16 @@ def ack_attempt(
     result: bytes | None = None,
     result_too_large: bool = False,
     now_ms: int | None = None,
-) -> Operation[Ended]:
+) -> Operation[AckResult]:
     """End one job, keeping `result` if it has a retention. With `attempt`, only if that attempt still holds the job.
 
     `result_too_large`: there was a result longer than BODY_MAX_BYTES, which a job without a retention does not need.
     Raises LeaseLostError, or ResultTooLargeError if the job has one; then nothing has changed.
     """
-    if result is not None and len(result) > limits.BODY_MAX_BYTES:
+    if result is not None and len(result) > constants.BODY_MAX_BYTES:
         raise InvalidArgumentError("result too large")
 
-    def decode(reply: Reply) -> Ended:
+    def decode(reply: Reply) -> AckResult:
         ended = _ended(expect_ok(_ACK, reply)[0])
         if ended.outcome is _ACKED:
             return ended
@@ -125,11 +134,11 @@ def ack_attempt(
         result or b"",
         job_id.encode("utf-8", "replace"),  # what cannot be sent is no job's id, and must not spoil others' acks
     )
-    group: Group | None = None
+    merge_key: MergeKey | None = None
     if attempt is None and result is None and not result_too_large and now_ms is None:
-        group = (_ack_together, queue.name)
+        merge_key = (_ack_together, queue.name)
     relay = _relay_of_acks(queue.partition, now_ms)
-    return Operation(_ACK, queue.select(_ACK.keys), args, decode, group, None, False, False, relay)
+    return Operation(_ACK, queue.select(_ACK.keys), args, decode, merge_key, None, False, False, relay)
 
 
 def fail(
@@ -142,7 +151,7 @@ def fail(
     dead: bool = False,
     fallback_delay_ms: int | None = None,
     now_ms: int | None = None,
-) -> Operation[Failed]:
+) -> Operation[FailResult]:
     """End an attempt without success, now rather than when its lease runs out.
 
     The job goes to retry after `delay_ms` (None: its own backoff), to ready if that is 0, or dead if its tries are
@@ -152,12 +161,12 @@ def fail(
     if not all(0 <= delay <= _MAX_MS for delay in (delay_ms, fallback_delay_ms) if delay is not None):
         raise InvalidArgumentError("invalid delay")
 
-    def decode(reply: Reply) -> Failed:
+    def decode(reply: Reply) -> FailResult:
         tag = tag_of(reply)
         _raise_if_not_held(tag, job_id)
         if tag not in ("retry", "ready", "dead"):
             raise unexpected(_FAIL, reply)
-        return Failed(state=JobState(tag), due_ms=reply[1])
+        return FailResult(state=JobState(tag), due_ms=reply[1])
 
     args = (
         clock_argument(now_ms),
@@ -166,7 +175,7 @@ def fail(
         queue.events_cap,
         job_id,
         attempt_argument(attempt),
-        _cut(error, limits.ERROR_MAX_BYTES),
+        _cut(error, constants.ERROR_MAX_BYTES),
         "" if delay_ms is None else delay_ms,
         1 if dead else 0,
         "" if fallback_delay_ms is None else fallback_delay_ms,
@@ -219,11 +228,11 @@ def extend(
     return Operation(_EXTEND, queue.select(_EXTEND.keys), args, decode)
 
 
-def _ended(end: bytes | int) -> Ended:
+def _ended(end: bytes | int) -> AckResult:
     """What lua/ack.lua replies for one job."""
     if isinstance(end, int):
-        return Ended(_ACKED, end if end >= 0 else -1 - end)
-    return Ended(AckOutcome(str(end, "ascii")))
+        return AckResult(_ACKED, end if end >= 0 else -1 - end)
+    return AckResult(AckOutcome(str(end, "ascii")))
 
 
 def _has_dependants(reply: Reply) -> bool:

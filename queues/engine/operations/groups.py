@@ -6,13 +6,12 @@ import json
 from base64 import b64decode
 from dataclasses import dataclass, replace
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError
-from ..ids import ID_LENGTH, published_ms
 from ..keys import QueueKeys
-from ..operation import Operation, Plan, Reply
+from ..names import ID_LENGTH, published_ms
+from ..operation import Operation, Plan, Reply, clock_argument, expect_ok
 from ..queue_values import Flushed, GroupFilling, GroupPage
-from ..reply import clock_argument, expect_ok
 from ..scripts import load
 from ..values import JobDetail, JobResult
 from .inspect import detail, result
@@ -45,7 +44,7 @@ def list_groups(
 
     Raises InvalidArgumentError.
     """
-    if not 1 <= limit <= limits.PAGE_MAX:
+    if not 1 <= limit <= constants.PAGE_MAX:
         raise InvalidArgumentError("invalid limit")
     if not 0 <= first <= _FIRST_MAX:
         raise InvalidArgumentError("invalid after")

@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError
-from ..ids import published_ms
 from ..keys import QueueKeys
-from ..operation import Operation, Plan, Reply
+from ..names import published_ms
+from ..operation import Operation, Plan, Reply, clock_argument, delivery_of, expect_ok, tag_of, unexpected
 from ..queue_values import Distributions, QueueStats, Spread
 from ..record import unpack_record, unpack_run
-from ..reply import clock_argument, delivery_of, expect_ok, tag_of, unexpected
 from ..scripts import load
 from ..stats.minutes import BUCKETS_PER_OCTAVE, Minutes, lately, minutes_of, percentiles, rates
 from ..values import Delivery, JobDetail, JobResult, JobState, Page
@@ -21,7 +20,7 @@ from ..values import Delivery, JobDetail, JobResult, JobState, Page
 _CURSOR = re.compile(
     r"(?:(?:high|list|low|delayed|retry|working|dead|completed|blocked|grouped):[0-9]{1,16}:[0-9A-Z]{26}|keyed:0:(?:[0-9a-f]{2}){35,98})\Z"
 )
-"""`segment:place:id` (lua/lib/walk.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
+"""`segment:place:id` (lua/lib/jobs_in_order.lua). Places beyond a double's 2^53 would not be whole numbers to Redis."""
 _PEEK = load("peek")
 _DETAIL = load("detail")
 _RESULT = load("result")
@@ -39,7 +38,7 @@ def peek(queue: QueueKeys, *, now_ms: int | None = None) -> Plan[Delivery | None
             raise unexpected(_PEEK, reply)
         return tag, delivery_of(queue, reply[1], reply[2:]) if tag == "job" else None
 
-    args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.SKIP_BATCH)
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, constants.SKIP_BATCH)
     while True:
         ((tag, found),) = yield [Operation(_PEEK, queue.select(_PEEK.keys), args, decode)]
         if tag != "more":
@@ -87,7 +86,7 @@ def list_jobs(
     `after` is the cursor of the page before. A page may be shorter than `limit`, even empty, though more follow
     (huge jobs, long stretches of deleted ones): only `after` None means the end.
     """
-    if not 1 <= limit <= limits.PAGE_MAX:
+    if not 1 <= limit <= constants.PAGE_MAX:
         raise InvalidArgumentError("invalid limit")
     cursor = cursor_argument(after)
 
@@ -102,8 +101,8 @@ def list_jobs(
         state.value,
         cursor,
         limit,
-        limits.PREVIEW_BYTES,
-        limits.PAGE_BUDGET_BYTES,
+        constants.PREVIEW_BYTES,
+        constants.PAGE_BUDGET_BYTES,
     )
     return Operation(_LIST, queue.select(_LIST.keys), args, decode)
 
@@ -174,7 +173,7 @@ def cursor_argument(after: str | None) -> str:
 
 
 def detail_of(queue: QueueKeys, now_ms: int, fields: list[Any]) -> JobDetail:
-    """A job as detail and listings reply it (lua/lib/look.lua)."""
+    """A job as detail and listings reply it (lua/lib/job_details.lua)."""
     raw_id, raw_state, raw_score, raw_record, raw_run, priority, result_bytes, body_bytes = fields
     job_id = str(raw_id, "ascii")
     state = JobState(str(raw_state, "ascii"))

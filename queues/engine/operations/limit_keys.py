@@ -1,17 +1,16 @@
-"""Which limit keys of a queue wait, and for what."""
+"""Lists which limit keys of a queue wait, and for what. `lua/consume_fair.lua` enforces their limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
-from ..operation import Operation, Reply
-from ..queue_limits import NO_LIMITS, QueueLimits, check_limit_key, limits_argument
+from ..operation import Operation, Reply, clock_argument, expect_ok
+from ..queue_limits import NO_LIMITS, ConsumeLimits, check_limit_key, limits_argument
 from ..queue_values import KeyWait, LimitKey, LimitKeyPage, LimitKeysFound
-from ..reply import clock_argument, expect_ok
 from ..scripts import load
 
 _LIST = load("list_limit_keys")
@@ -29,7 +28,7 @@ def list_limit_keys(
     *,
     first: int = 0,
     limit: int = 50,
-    queue_limits: QueueLimits = NO_LIMITS,
+    queue_limits: ConsumeLimits = NO_LIMITS,
     now_ms: int | None = None,
 ) -> Operation[LimitKeyPage]:
     """A page of the limit keys that have ready jobs, from number `first` on: those at a limit before the others.
@@ -38,7 +37,7 @@ def list_limit_keys(
 
     Raises InvalidArgumentError.
     """
-    _check_limit(limit, limits.PAGE_MAX)
+    _check_limit(limit, constants.PAGE_MAX)
     if not 0 <= first <= _FIRST_MAX:
         raise InvalidArgumentError("invalid after")
 
@@ -65,7 +64,7 @@ def find_limit_keys(
     *,
     after: str = "",
     limit: int = 50,
-    queue_limits: QueueLimits = NO_LIMITS,
+    queue_limits: ConsumeLimits = NO_LIMITS,
     now_ms: int | None = None,
 ) -> Operation[LimitKeysFound]:
     """The limit keys with ready jobs that begin with `prefix`, in order of their bytes, behind `after`.

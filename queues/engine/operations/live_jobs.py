@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..keys import QueueKeys, partition_keys
-from ..operation import Operation, Reply
-from ..reply import clock_argument, expect_ok
+from ..operation import Operation, Reply, clock_argument, expect_ok
 from ..scripts import load
 
 _LIVE = load("live_jobs")

@@ -11,11 +11,10 @@ from functools import reduce
 from operator import add
 from typing import TypeVar
 
-from .. import ids, limits
+from .. import constants, names
 from ..errors import TaskqError
 from ..keys import Layout, QueueKeys, deletion_keys, partition_keys
-from ..operation import Apart, Argument, Operation, Plan, Reply, paced
-from ..reply import clock_argument, expect_ok
+from ..operation import Apart, Argument, Operation, Plan, Reply, clock_argument, expect_ok, paced
 from ..scripts import load
 from ..values import Counts
 
@@ -50,7 +49,7 @@ def promote(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]
     return Operation(
         _PROMOTE,
         queue.select(_PROMOTE.keys),
-        (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, limits.PROMOTE_BATCH),
+        (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, constants.PROMOTE_BATCH),
         decode,
     )
 
@@ -84,9 +83,9 @@ def advance_groups(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[
 
 def advance_arguments(queue: QueueKeys, only: str, now_ms: int | None) -> tuple[Argument, ...]:
     """`only`: a group that is flushed whatever it has, or ""."""
-    random, counter = ids.random_start(limits.GROUP_BATCHES_PER_CALL)
+    random, counter = names.random_start(constants.GROUP_BATCHES_PER_CALL)
     head = (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap)
-    return (*head, random, counter, limits.GROUP_LOOKS, only)
+    return (*head, random, counter, constants.GROUP_LOOKS, only)
 
 
 def reclaim_ended(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
@@ -111,7 +110,7 @@ def reclaim(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]
     return Operation(
         _RECLAIM,
         queue.select(_RECLAIM.keys),
-        (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, limits.RECLAIM_BATCH),
+        (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, constants.RECLAIM_BATCH),
         decode,
     )
 
@@ -126,7 +125,7 @@ def purge(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
     return Operation(
         _PURGE,
         queue.select(_PURGE.keys),
-        (clock_argument(now_ms), queue.name, queue.events_cap, limits.PURGE_BATCH, limits.FREE_BUDGET_BYTES),
+        (clock_argument(now_ms), queue.name, queue.events_cap, constants.PURGE_BATCH, constants.FREE_BUDGET_BYTES),
         decode,
     )
 
@@ -137,18 +136,18 @@ def sweep(layout: Layout, *, now_ms: int | None = None) -> Plan[Counts]:
     `jobs` counts dropped idempotency keys too. `more`: call again at once.
     """
     errors: list[TaskqError] = []
-    queues = yield from _queues_of_index(layout, "sweeps", now_ms, errors, limit=limits.SWEEP_QUEUES_BATCH)
+    queues = yield from _queues_of_index(layout, "sweeps", now_ms, errors, limit=constants.SWEEP_QUEUES_BATCH)
     results: list[Counts] = []
-    at_once = limits.SWEEPS_AT_ONCE_MIN
+    at_once = constants.SWEEPS_AT_ONCE_MIN
     waiting = queues
     while waiting:
         part, waiting = waiting[:at_once], waiting[at_once:]
         found = yield from _apart([sweep_queue(queue, now_ms=now_ms) for queue in part], errors)
         # A server carries out much of what one connection has sent before it turns to the next.
         is_much = any(counts.more for counts in found)
-        at_once = limits.SWEEPS_AT_ONCE_MIN if is_much else min(2 * at_once, limits.SWEEPS_AT_ONCE_MAX)
+        at_once = constants.SWEEPS_AT_ONCE_MIN if is_much else min(2 * at_once, constants.SWEEPS_AT_ONCE_MAX)
         results += found
-    return _sum(layout, queues, results, errors, limit=limits.SWEEP_QUEUES_BATCH)
+    return _sum(layout, queues, results, errors, limit=constants.SWEEP_QUEUES_BATCH)
 
 
 def sweep_queue(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Counts]:
@@ -158,7 +157,7 @@ def sweep_queue(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Cou
         expired, keys, more = expect_ok(_SWEEP, reply)
         return Counts(queues=1, jobs=expired + keys, more=bool(more))
 
-    args = (clock_argument(now_ms), queue.name, queue.events_cap, limits.SWEEP_EXPIRE_BATCH, limits.SWEEP_LOOKS)
+    args = (clock_argument(now_ms), queue.name, queue.events_cap, constants.SWEEP_EXPIRE_BATCH, constants.SWEEP_LOOKS)
     return Operation(_SWEEP, queue.select(_SWEEP.keys), args, decode)
 
 
@@ -168,7 +167,7 @@ def _queues_of_index(
     now_ms: int | None,
     errors: list[TaskqError],
     *,
-    limit: int = limits.DUE_QUEUES_BATCH,
+    limit: int = constants.DUE_QUEUES_BATCH,
 ) -> Plan[list[QueueKeys]]:
     def decode(reply: Reply) -> list[QueueKeys]:
         return [layout.named(name) for name in expect_ok(_DUE_QUEUES, reply)]
@@ -209,7 +208,7 @@ def _sum(
     results: list[Counts],
     errors: list[TaskqError],
     *,
-    limit: int = limits.DUE_QUEUES_BATCH,
+    limit: int = constants.DUE_QUEUES_BATCH,
 ) -> Counts:
     _raise_first(errors)
     per_partition = [0] * layout.partitions
@@ -237,7 +236,7 @@ def free_deleted(layout: Layout) -> Plan[Counts]:
             continue
         for deletion_id in deletion_ids:
             try:
-                (counts,) = yield paced(_free(partition, deletion_id), jobs=limits.DELETE_BATCH)
+                (counts,) = yield paced(_free(partition, deletion_id), jobs=constants.DELETE_BATCH)
             except TaskqError as error:
                 errors.append(error)
                 break
@@ -251,7 +250,7 @@ def _find(partition: int) -> Operation[list[str]]:
     return Operation(
         _FIND,
         (partition_keys(partition)["deletions"],),
-        (limits.DELETIONS_BATCH,),
+        (constants.DELETIONS_BATCH,),
         lambda reply: [str(deletion_id, "ascii") for deletion_id in expect_ok(_FIND, reply)],
     )
 
@@ -262,5 +261,5 @@ def _free(partition: int, deletion_id: str) -> Operation[Counts]:
         return Counts(queues=1, jobs=freed, more=bool(more))
 
     keys = deletion_keys(partition, deletion_id)
-    args = (deletion_id, limits.DELETE_BATCH, limits.FREE_BUDGET_BYTES)
+    args = (deletion_id, constants.DELETE_BATCH, constants.FREE_BUDGET_BYTES)
     return Operation(_FREE, tuple(keys[name] for name in _FREE.keys), args, decode)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from .. import limits
+from .. import constants
 from ..errors import DependenciesClosedError, InvalidArgumentError, JobNotFoundError
 from ..keys import Layout, QueueKeys
-from ..operation import Operation, Plan, Relay, Reply, in_pages
-from ..reply import clock_argument, expect_ok, is_ok_above_zero, tag_of
+from ..operation import Operation, Plan, Relay, Reply, clock_argument, expect_ok, in_pages, is_ok_above_zero, tag_of
 from ..scripts import load
 from ..values import Dependency, JobState
 from .dependencies import POLICIES, Settlement, check_dependency, list_waits, refuse_cycle, settle
@@ -38,15 +37,15 @@ def add_dependencies(
     """
     if not depends_on:
         raise InvalidArgumentError("no dependencies")
-    if len(depends_on) > limits.DEPENDENCIES_MAX:
-        raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")
+    if len(depends_on) > constants.DEPENDENCIES_MAX:
+        raise InvalidArgumentError(f"too many dependencies, cannot exceed {constants.DEPENDENCIES_MAX}")
     for dependency in depends_on:
         check_dependency(dependency)
     (page,) = yield [list_waits(queue, job_id=job_id, limit=1)]
     if page.is_blocked:
         yield from refuse_cycle(layout, queue, page.key, depends_on, job_id=job_id)
-    names, most = list(dict.fromkeys(map(str, depends_on))), limits.DEPENDENCIES_OF_JOB_MAX
-    first, *others = in_pages(names, limits.DEPENDENCIES_PER_CALL)
+    names, most = list(dict.fromkeys(map(str, depends_on))), constants.DEPENDENCIES_OF_JOB_MAX
+    first, *others = in_pages(names, constants.DEPENDENCIES_PER_CALL)
     # The first call leaves room for the others, so that it is the one that is refused if not all fit. A call of which
     # all is known already is never refused.
     totals = yield [_add(queue, job_id, first, most - (len(names) - len(first)), now_ms)]
@@ -63,7 +62,7 @@ def _add(queue: QueueKeys, job_id: str, names: Sequence[str], room: int, now_ms:
         if tag == "closed":
             raise DependenciesClosedError(job_id)
         if tag == "full":
-            raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_OF_JOB_MAX}")
+            raise InvalidArgumentError(f"too many dependencies, cannot exceed {constants.DEPENDENCIES_OF_JOB_MAX}")
         _added, total = expect_ok(_ADD_DEPENDENCIES, reply)
         return int(total)
 
@@ -72,7 +71,7 @@ def _add(queue: QueueKeys, job_id: str, names: Sequence[str], room: int, now_ms:
         queue.select(_ADD_DEPENDENCIES.keys),
         (clock_argument(now_ms), queue.name, job_id, room, *names),
         decode,
-        alone=len(names) >= limits.ALONE_MIN_JOBS,
+        alone=len(names) >= constants.ALONE_MIN_JOBS,
         replicated=True,
         relay=Relay(queue.partition, now_ms, is_ok_above_zero),
     )

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .. import ids, limits
+from .. import constants, names
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
-from ..operation import Argument, Group, Operation, Relay, Reply
+from ..operation import Argument, MergeKey, Operation, Relay, Reply, clock_argument, is_ok, tag_of, unexpected
 from ..queue_limits import check_limit_key
 from ..record import pack_options
-from ..reply import clock_argument, is_ok, tag_of, unexpected
 from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, KeyMode, Published, PublishOptions
 from .dependencies import POLICIES, check_dependency
@@ -112,16 +111,16 @@ def publish(
         args = (*head_arguments(queue, 1, now_ms), *prepared.arguments, *prepared.unique, *bodies)
         keys = queue.select(_PUBLISH_UNIQUE.keys)
         return Operation(
-            _PUBLISH_UNIQUE, keys, args, _PUBLISHED_UNIQUE, alone=size >= limits.ALONE_MIN_BYTES, replicated=True
+            _PUBLISH_UNIQUE, keys, args, _PUBLISHED_UNIQUE, alone=size >= constants.ALONE_MIN_BYTES, replicated=True
         )
     args = (*head_arguments(queue, jobs, now_ms), *prepared.arguments, *bodies)
-    group: Group | None = None
-    if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= limits.MERGE_BODY_MAX_BYTES:
-        group = (_publish_together, (queue.name, prepared.arguments))
-    alone = jobs >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
+    merge_key: MergeKey | None = None
+    if jobs == 1 and not prepared.one_job and now_ms is None and len(bodies[0]) <= constants.MERGE_BODY_MAX_BYTES:
+        merge_key = (_publish_together, (queue.name, prepared.arguments))
+    alone = jobs >= constants.ALONE_MIN_JOBS or size >= constants.ALONE_MIN_BYTES
     script = prepared.script
     decode = _PUBLISHED if script is _PUBLISH else _PUBLISHED_KEYED
-    return Operation(script, queue.select(script.keys), args, decode, group, None, alone, True)
+    return Operation(script, queue.select(script.keys), args, decode, merge_key, None, alone, True)
 
 
 def _publish_blocked(
@@ -130,7 +129,7 @@ def _publish_blocked(
     """Publish jobs that wait for others (edge C)."""
     number, jobs = len(prepared.depends_on), len(bodies)
     check_dependencies_of(jobs, prepared)
-    if jobs > 1 and size > limits.STAGE_MIN_BYTES:
+    if jobs > 1 and size > constants.STAGE_MIN_BYTES:
         raise InvalidArgumentError("jobs with dependencies are too large together, cannot exceed 1 MiB")
     now, name, _channel, cap, random, counter = head_arguments(queue, jobs, now_ms)
     head = (now, name, cap, random, counter, *prepared.arguments, prepared.policy, int(prepared.is_open), number)
@@ -139,7 +138,7 @@ def _publish_blocked(
         queue.select(_PUBLISH_BLOCKED.keys),
         (*head, *prepared.depends_on, *bodies),
         _PUBLISHED_BLOCKED,
-        alone=jobs * number >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES,
+        alone=jobs * number >= constants.ALONE_MIN_JOBS or size >= constants.ALONE_MIN_BYTES,
         replicated=True,
         relay=Relay(queue.partition, now_ms, is_ok),
     )
@@ -156,18 +155,18 @@ def publish_members(
 ) -> Operation[Published]:
     """Publish members of a group (edge D). `once`: what their repetitions are known by, one for each."""
     size = check_bodies(bodies)
-    if len(bodies) > 1 and size > limits.GROUP_BATCH_BYTES:
+    if len(bodies) > 1 and size > constants.GROUP_BATCH_BYTES:
         raise InvalidArgumentError("members of a group are too large together, cannot exceed 384 KiB")
     rest = [word for pair in zip(once, bodies, strict=True) for word in pair] if once else bodies
     args = (
-        *head_arguments(queue, len(bodies) + limits.GROUP_BATCHES_PER_CALL, now_ms),
+        *head_arguments(queue, len(bodies) + constants.GROUP_BATCHES_PER_CALL, now_ms),
         *prepared.arguments,
         *(prepared.unique or ("", 0)),
         once_ttl_ms,
         *rest,
     )
     keys = queue.select(_PUBLISH_GROUPED.keys)
-    alone = len(bodies) >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
+    alone = len(bodies) >= constants.ALONE_MIN_JOBS or size >= constants.ALONE_MIN_BYTES
     return Operation(_PUBLISH_GROUPED, keys, args, _PUBLISHED_GROUPED, alone=alone, replicated=True)
 
 
@@ -190,7 +189,7 @@ def republish(
         raise InvalidArgumentError("a job that is republished has no depends_on")
     if prepared.is_member:
         raise InvalidArgumentError("a job that is republished has no group")
-    alone = check_bodies((body,)) >= limits.ALONE_MIN_BYTES
+    alone = check_bodies((body,)) >= constants.ALONE_MIN_BYTES
     args = (*head_arguments(queue, 1, now_ms), *prepared.arguments, job_id, body)
     return Operation(_REPUBLISH, queue.select(_REPUBLISH.keys), args, _REPUBLISHED, alone=alone, replicated=True)
 
@@ -201,7 +200,7 @@ _OPTIONS_END: Final = len(_PUBLISH.args)
 
 def head_arguments(queue: QueueKeys, jobs: int, now_ms: int | None) -> tuple[Argument, ...]:
     """The arguments before those of the options."""
-    random, counter = ids.random_start(jobs)
+    random, counter = names.random_start(jobs)
     return (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, random, counter)
 
 
@@ -216,7 +215,7 @@ def _publish_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
 
     args = (
         *first.args[: _HEAD - 1],
-        ids.random_start(len(parts))[1],
+        names.random_start(len(parts))[1],
         *first.args[_HEAD:_OPTIONS_END],
         *[part.args[_OPTIONS_END] for part in parts],
     )
@@ -241,7 +240,7 @@ _PUBLISHED_UNIQUE = published_by(_PUBLISH_UNIQUE)
 _PUBLISHED_BLOCKED = published_by(_PUBLISH_BLOCKED)
 _PUBLISHED_GROUPED = published_by(_PUBLISH_GROUPED)
 _REPUBLISHED = published_by(_REPUBLISH)
-_MAX_MS = limits.SECONDS_MAX * 1000
+_MAX_MS = constants.SECONDS_MAX * 1000
 
 
 def check_options(options: PublishOptions) -> None:
@@ -256,9 +255,9 @@ def check_options(options: PublishOptions) -> None:
         raise InvalidArgumentError("invalid ttl")
     if options.tries == 0:
         raise InvalidArgumentError("tries shouldn't be zero")
-    if not 1 <= options.tries <= limits.TRIES_MAX:
+    if not 1 <= options.tries <= constants.TRIES_MAX:
         raise InvalidArgumentError("invalid tries")
-    if not limits.PRIORITY_MIN <= options.priority <= limits.PRIORITY_MAX:
+    if not constants.PRIORITY_MIN <= options.priority <= constants.PRIORITY_MAX:
         raise InvalidArgumentError("invalid priority")
     if not 0 <= options.retention_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid retention")
@@ -277,7 +276,7 @@ def _check_group(options: PublishOptions, group: str) -> None:
     for name, others in (("limit_key", options.limit_key), ("depends_on", options.depends_on)):
         if others:
             raise InvalidArgumentError(f"{name} and group exclude each other")
-    if not 1 <= options.group_max_size <= limits.GROUP_MAX_SIZE:
+    if not 1 <= options.group_max_size <= constants.GROUP_MAX_SIZE:
         raise InvalidArgumentError("invalid group_max_size")
     if not 1 <= options.group_max_delay_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid group_max_delay")
@@ -287,7 +286,7 @@ def _check_group(options: PublishOptions, group: str) -> None:
 
 def check_group(group: str) -> None:
     """Raise InvalidArgumentError unless `group` is printable, not empty, and short enough."""
-    if not group or not group.isprintable() or len(group.encode()) > limits.GROUP_MAX_BYTES:
+    if not group or not group.isprintable() or len(group.encode()) > constants.GROUP_MAX_BYTES:
         raise InvalidArgumentError("invalid group")
 
 
@@ -302,7 +301,7 @@ def _check_key(options: PublishOptions) -> None:
         options.key_max_wait_ms and options.key_mode is not KeyMode.REPLACE
     ):
         raise InvalidArgumentError("invalid key_max_wait")
-    if not _is_text(options.key) or not 1 <= len(options.key.encode()) <= limits.KEY_MAX_BYTES:
+    if not _is_text(options.key) or not 1 <= len(options.key.encode()) <= constants.KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid key")
     if options.key_ttl_ms is not None and not 0 <= options.key_ttl_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid key_ttl")
@@ -311,8 +310,8 @@ def _check_key(options: PublishOptions) -> None:
 def _check_dependencies(options: PublishOptions) -> None:
     if (options.depends_on or options.dependencies_open) and options.key_mode is not KeyMode.WINDOW:
         raise InvalidArgumentError("key_mode and depends_on exclude each other")
-    if len(options.depends_on) > limits.DEPENDENCIES_MAX:
-        raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")
+    if len(options.depends_on) > constants.DEPENDENCIES_MAX:
+        raise InvalidArgumentError(f"too many dependencies, cannot exceed {constants.DEPENDENCIES_MAX}")
     for dependency in options.depends_on:
         check_dependency(dependency)
 
@@ -320,14 +319,14 @@ def _check_dependencies(options: PublishOptions) -> None:
 def _check_attributes(attributes: object) -> None:
     if not isinstance(attributes, dict):
         raise InvalidArgumentError("invalid attributes")
-    if len(attributes) > limits.ATTRIBUTES_MAX:
-        raise InvalidArgumentError(f"too many attributes, cannot exceed {limits.ATTRIBUTES_MAX}")
+    if len(attributes) > constants.ATTRIBUTES_MAX:
+        raise InvalidArgumentError(f"too many attributes, cannot exceed {constants.ATTRIBUTES_MAX}")
     for name, value in attributes.items():
         if not _is_text(name) or not _is_text(value):
             raise InvalidArgumentError("invalid attributes")
         too_long = (
-            len(name.encode()) > limits.ATTRIBUTE_NAME_MAX_BYTES
-            or len(value.encode()) > limits.ATTRIBUTE_VALUE_MAX_BYTES
+            len(name.encode()) > constants.ATTRIBUTE_NAME_MAX_BYTES
+            or len(value.encode()) > constants.ATTRIBUTE_VALUE_MAX_BYTES
         )
         if too_long:
             raise InvalidArgumentError(f"attribute too long: {name[:32]}")
@@ -341,21 +340,21 @@ def _is_text(text: str) -> bool:
 def check_number(bodies: Sequence[bytes], options: PreparedOptions) -> None:
     if options.one_job and len(bodies) > 1:
         raise InvalidArgumentError("key fits one job only")
-    if not 1 <= len(bodies) <= limits.BULK_MAX_JOBS:
+    if not 1 <= len(bodies) <= constants.BULK_MAX_JOBS:
         raise InvalidArgumentError("too many jobs" if bodies else "no jobs")
 
 
 def check_dependencies_of(jobs: int, options: PreparedOptions) -> None:
     """Raises InvalidArgumentError if so many jobs with these options have too many dependencies together."""
-    if jobs * len(options.depends_on) > limits.DEPENDENCIES_MAX:
-        raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.DEPENDENCIES_MAX}")
+    if jobs * len(options.depends_on) > constants.DEPENDENCIES_MAX:
+        raise InvalidArgumentError(f"too many dependencies, cannot exceed {constants.DEPENDENCIES_MAX}")
 
 
 def check_bodies(bodies: Sequence[bytes]) -> int:
     """Bytes of all together. Raises InvalidArgumentError unless every body fits."""
     size = 0
     for body in bodies:
-        if len(body) > limits.BODY_MAX_BYTES:
+        if len(body) > constants.BODY_MAX_BYTES:
             raise InvalidArgumentError("body too large")
         size += len(body)
     return size

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
-from ..operation import Argument, Operation, Reply
-from ..reply import clock_argument, expect_ok
+from ..operation import Argument, Operation, Reply, clock_argument, expect_ok
 from ..scripts import load
 from ..values import DEFAULT_OPTIONS, Published, PublishOptions
 from .publish import (
@@ -31,7 +30,7 @@ _PREFIX: Final = "\0once:"
 def once_key(once: str) -> str:
     """The key by which `find_key` finds the job that was published under this id. Raises InvalidArgumentError."""
     try:
-        is_fine = 1 <= len(once.encode()) <= limits.ONCE_MAX_BYTES
+        is_fine = 1 <= len(once.encode()) <= constants.ONCE_MAX_BYTES
     except UnicodeEncodeError:
         is_fine = False
     if not is_fine:
@@ -58,10 +57,10 @@ def publish_once(
         raise InvalidArgumentError("a job that is published once has no depends_on")
     check_number(bodies, prepared)
     size = check_bodies(bodies)
-    if len(bodies) > 1 and size > limits.STAGE_MIN_BYTES:
+    if len(bodies) > 1 and size > constants.STAGE_MIN_BYTES:
         raise InvalidArgumentError("too many bytes in one publish")
     once_keys = [once_key(one) for one in once]
-    ttl_ms = limits.ONCE_TTL_S * 1000
+    ttl_ms = constants.ONCE_TTL_S * 1000
     if prepared.is_member:
         return publish_members(queue, bodies, prepared, once=once_keys, once_ttl_ms=ttl_ms, now_ms=now_ms)
     args: tuple[Argument, ...] = (
@@ -71,7 +70,7 @@ def publish_once(
         ttl_ms,
         *[word for job in zip(once_keys, bodies, strict=True) for word in job],
     )
-    alone = len(bodies) >= limits.ALONE_MIN_JOBS or size >= limits.ALONE_MIN_BYTES
+    alone = len(bodies) >= constants.ALONE_MIN_JOBS or size >= constants.ALONE_MIN_BYTES
     keys = queue.select(_PUBLISH_ONCE.keys)
     return Operation(_PUBLISH_ONCE, keys, args, _PUBLISHED, alone=alone, replicated=True)
 
@@ -81,13 +80,13 @@ def settle_once(queue: QueueKeys, once: Sequence[str], *, now_ms: int | None = N
 
     Up to BULK_MAX_JOBS at a time; how many of them were known. Raises InvalidArgumentError.
     """
-    if not 1 <= len(once) <= limits.BULK_MAX_JOBS:
+    if not 1 <= len(once) <= constants.BULK_MAX_JOBS:
         raise InvalidArgumentError("too many ids" if once else "no ids")
 
     def decode(reply: Reply) -> int:
         return int(expect_ok(_SETTLE_ONCE, reply)[0])
 
-    args = (clock_argument(now_ms), queue.name, limits.ONCE_SETTLED_S * 1000, *map(once_key, once))
+    args = (clock_argument(now_ms), queue.name, constants.ONCE_SETTLED_S * 1000, *map(once_key, once))
     return Operation(_SETTLE_ONCE, queue.select(_SETTLE_ONCE.keys), args, decode)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from .. import ids, limits
+from .. import constants, names
 from ..errors import InvalidArgumentError, StoreUnavailableError, TaskqError
 from ..keys import QueueKeys
-from ..operation import Apart, Argument, Operation, Plan, Relay, Reply
-from ..reply import clock_argument, expect_ok, is_ok, tag_of
+from ..operation import Apart, Argument, Operation, Plan, Relay, Reply, clock_argument, expect_ok, is_ok, tag_of
 from ..scripts import load
 from ..values import DEFAULT_OPTIONS, Published, PublishOptions, RequestLimit
 from .publish import PreparedOptions, check_bodies, check_dependencies_of, check_number, prepare, publish, published_by
-from .ratelimit import limited
+from .token_rate_limit import limited
 
 _STAGE = load("stage")
 _PUBLISH_STAGED = load("publish_staged")
@@ -47,7 +46,7 @@ def publish_large(
         (published,) = yield [operation if limit is None else limited(operation, limit)]
         return published  # type: ignore[no-any-return]
     for _ in range(_STAGE_TRIES):
-        random, counter = ids.random_start(len(bodies))
+        random, counter = names.random_start(len(bodies))
         began = now_ms
         try:
             for first, part in _parts(bodies):
@@ -68,16 +67,16 @@ def is_large(bodies: Sequence[bytes], options: PreparedOptions) -> bool:
     """Whether a publish is too large for one call, so that it is one for `publish_large`."""
     if len(bodies) == 1 or options.is_member:
         return False
-    if len(bodies) > limits.STAGE_MIN_JOBS and options.writes_much:
+    if len(bodies) > constants.STAGE_MIN_JOBS and options.writes_much:
         return True
-    return sum(map(len, bodies)) > limits.STAGE_MIN_BYTES
+    return sum(map(len, bodies)) > constants.STAGE_MIN_BYTES
 
 
 def _parts(bodies: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
     """The bodies in parts of about STAGE_PART_BYTES or of STAGE_MIN_JOBS, each with the place of its first."""
     first, size = 0, 0
     for place, body in enumerate(bodies):
-        is_full = size + len(body) > limits.STAGE_PART_BYTES or place - first == limits.STAGE_MIN_JOBS
+        is_full = size + len(body) > constants.STAGE_PART_BYTES or place - first == constants.STAGE_MIN_JOBS
         if place > first and is_full:
             yield first, bodies[first:place]
             first, size = place, 0

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..keys import QueueKeys, push_keys, pushers_key
-from ..operation import Argument, Operation, Reply
-from ..reply import clock_argument, expect_ok
+from ..operation import Argument, Operation, Reply, clock_argument, expect_ok
 from ..scripts import load
 from ..stats.heartbeats import PusherBeat, pack_pusher, unpack_pusher
-from .measure import FORGET_PUMP_MS, PUMPS_MAX
+from .pool_status import FORGET_PUMP_MS, PUMPS_MAX
 
 KEPT_MS: Final = 7 * 86_400_000
 """Deliveries are forgotten a week after the latest one."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from .. import limits
+from .. import constants
 from ..errors import TaskqError
 from ..keys import Layout, QueueKeys
 from ..operation import Apart, Operation, Plan, in_pages
@@ -51,7 +51,7 @@ def relay(
     layout: Layout,
     *,
     partitions: Collection[int] | None = None,
-    rounds: int = limits.RELAY_ROUNDS,
+    rounds: int = constants.RELAY_ROUNDS,
     now_ms: int | None = None,
 ) -> Plan[Counts]:
     """Carry what is outgoing in these partitions (None: in all), and what comes of it. Bounded; `jobs`: unblocked ones.
@@ -184,7 +184,7 @@ class _Round:
         pages = [
             (self.layout.named(name.encode()), part)
             for name, ids in of_queue.items()
-            for part in in_pages(ids, limits.DEPENDENCY_PAGE)
+            for part in in_pages(ids, constants.DEPENDENCY_PAGE)
         ]
         answers = yield from self._apart(
             [
@@ -273,7 +273,7 @@ class _Round:
         asked: list[tuple[QueueKeys, Sequence[Wait], Operation[tuple[str, ...]]]] = []
         for message, page in found:
             for queue, all_of_it in self._by_queue(message.queue, page.waits).items():
-                for waits in in_pages(all_of_it, limits.SETTLE_PAGE):
+                for waits in in_pages(all_of_it, constants.SETTLE_PAGE):
                     operation = dependencies.subscribe(queue, message.queue, waits, now_ms=self.now_ms)
                     asked.append((message.queue, waits, operation))
         answers = yield from self._apart([operation for _, _, operation in asked])
@@ -336,7 +336,7 @@ class _Round:
         asked: list[tuple[QueueKeys, Operation[dependencies.Settled]]] = []
         for name, all_of_it in settlements.items():
             queue = self.layout.named(name.encode())
-            for part in in_pages(all_of_it, limits.SETTLE_PAGE):
+            for part in in_pages(all_of_it, constants.SETTLE_PAGE):
                 asked.append((queue, dependencies.settle(queue, part, now_ms=self.now_ms)))
         answers = yield from self._apart([operation for _, operation in asked])
         hot: set[int] = set()

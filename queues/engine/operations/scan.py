@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError
-from ..ids import is_job_id
 from ..keys import Layout, QueueKeys, partition_keys
-from ..operation import Operation, Plan, Reply
+from ..names import is_job_id
+from ..operation import Operation, Plan, Reply, clock_argument, expect_ok, unexpected
 from ..record import unpack_record
-from ..reply import clock_argument, expect_ok, unexpected
 from ..scripts import load
 from ..values import JobDetail, JobFilter, JobState, Scan
 from .inspect import cursor_argument, detail_of
@@ -30,7 +29,7 @@ def scan_jobs(
     *,
     after: str | None = None,
     limit: int = 50,
-    looks: int = limits.SCAN_LOOKS,
+    looks: int = constants.SCAN_LOOKS,
     now_ms: int | None = None,
 ) -> Operation[Scan]:
     """Up to `limit` jobs in `state` that match, in order, of the next `looks`; bodies are cut as in a listing.
@@ -38,14 +37,14 @@ def scan_jobs(
     `after` is the cursor of the stretch before. A stretch may be shorter, even without a match, though more follow:
     only `after` None means the end. Raises InvalidArgumentError.
     """
-    if not 1 <= limit <= limits.PAGE_MAX:
+    if not 1 <= limit <= constants.PAGE_MAX:
         raise InvalidArgumentError("invalid limit")
-    if not 1 <= looks <= limits.SCAN_LOOKS:
+    if not 1 <= looks <= constants.SCAN_LOOKS:
         raise InvalidArgumentError("invalid looks")
     name, is_named, value = wanted.attribute.partition("=")
     texts = (wanted.job_id, wanted.key, *((name, value) if is_named else ("", name)), wanted.error, wanted.body)
     parts = [text.encode("utf-8", "replace") for text in texts]
-    if any(len(part) > limits.SCAN_TEXT_MAX_BYTES for part in parts):
+    if any(len(part) > constants.SCAN_TEXT_MAX_BYTES for part in parts):
         raise InvalidArgumentError("filter text too long")
     body = parts[-1].lower()
 
@@ -59,7 +58,7 @@ def scan_jobs(
             if not is_match:
                 if body not in unpack_record(fields[3]).stored_body.lower():  # of a batch, not what is shown of it
                     continue
-                job = replace(job, body=job.body[: limits.PREVIEW_BYTES])
+                job = replace(job, body=job.body[: constants.PREVIEW_BYTES])
             if len(jobs) == limit:
                 cursor, looked_at = before, looked_before
                 break
@@ -73,10 +72,10 @@ def scan_jobs(
         cursor_argument(after),
         limit,
         looks,
-        limits.PREVIEW_BYTES,
-        limits.SCAN_BUDGET_BYTES,
+        constants.PREVIEW_BYTES,
+        constants.SCAN_BUDGET_BYTES,
         *parts,
-        limits.SCAN_MATCH_MAX_BYTES,
+        constants.SCAN_MATCH_MAX_BYTES,
     )
     return Operation(_SCAN, queue.select(_SCAN.keys), args, decode)
 
@@ -118,7 +117,7 @@ def find_key(queue: QueueKeys, key: str) -> Operation[str | None]:
     InvalidArgumentError for a key that is empty or too long.
     """
     raw = key.encode("utf-8", "replace")
-    if not 1 <= len(raw) <= limits.KEY_MAX_BYTES:
+    if not 1 <= len(raw) <= constants.KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid key")
 
     def decode(reply: Reply) -> str | None:
@@ -143,7 +142,7 @@ def find_job(layout: Layout, namespaces: Sequence[str] | None, job_id: str, *, m
         rest = [
             _Stretch(one.partition, b"(" + page[-1], one.high)
             for one, page in zip(now, pages, strict=True)
-            if len(page) == limits.PAGE_MAX
+            if len(page) == constants.PAGE_MAX
         ]
         waiting = rest + waiting
         queues = [layout.named(name) for page in pages for name in page]
@@ -177,4 +176,4 @@ def _list(stretch: _Stretch) -> Operation[list[bytes]]:
         return list(expect_ok(_LIST, reply))
 
     keys = (partition_keys(stretch.partition)["queues"],)
-    return Operation(_LIST, keys, (stretch.low, stretch.high, limits.PAGE_MAX), decode)
+    return Operation(_LIST, keys, (stretch.low, stretch.high, constants.PAGE_MAX), decode)

@@ -1,21 +1,29 @@
-"""Surveys: a pump goes round all queues of a pool, records their minutes, and puts down what it found."""
+"""Surveys: a pump goes round all queues of a pool, records their minutes, and writes down what it found.
+
+What it writes is packed: a page of thousands of queues has to be read in milliseconds.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from .. import limits
+from queues.engine.queue_values import QueueStats
+from queues.engine.values import JobState
+
+from .. import constants
 from ..errors import InvalidArgumentError
 from ..keys import Layout, QueueKeys, partition_keys, rollup_key, survey_key, survey_turn_key
-from ..operation import Argument, Operation, Reply
-from ..reply import clock_argument, expect_ok, tag_of, unexpected
+from ..operation import Argument, Operation, Reply, clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import load
-from ..stats.found_queues import FoundQueue, StoreLoad, found_queue, pack_queues
 from ..stats.minutes import Minute, read_minutes
 from .inspect import queue_stats
+
+_LEVEL = 1
+"""Of compression: the rows are much alike, so the fastest makes a fifth of them."""
 
 WHOLE_POOL: Final = ""
 """Stands for all namespaces, where minutes are summed up."""
@@ -27,6 +35,117 @@ _WRITE = load("write_survey")
 _READ = load("read_survey")
 _ADD = load("add_minutes")
 _MINUTES = load("read_minutes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreLoad:
+    """Of a cluster, the sum over its masters. Sizes in bytes; `max_memory` 0: no bound. `keys`: of all databases.
+
+    `version`: what the server is (`queues.engine.store.server_version`), or what they are where they differ.
+    """
+
+    used_memory: int
+    max_memory: int
+    keys: int
+    connected_clients: int
+    blocked_clients: int
+    version: str = ""
+
+
+class FoundQueue(NamedTuple):
+    """A queue as a survey found it: a tuple, for there are thousands of them. Percentiles: (50, 95, 99), ms.
+
+    `oldest_due_ms`: when the ready job that is due longest became due. `waited_for`: a consumer waits on it.
+    `died`, `leases_lost`, `acked`: in the last five minutes. `dropped`: dead letters that bounds dropped
+    (`QueueStats.dropped`).
+    """
+
+    namespace: str
+    queue: str
+    paused: bool
+    waited_for: bool
+    ready: int
+    delayed: int
+    retry: int
+    working: int
+    dead: int
+    completed: int
+    blocked: int
+    grouped: int
+    oldest_due_ms: int | None
+    published_per_s: float
+    consumed_per_s: float
+    acked_per_s: float
+    failed_per_s: float
+    died: int
+    leases_lost: int
+    dropped: int
+    wait_p50: float | None
+    wait_p95: float | None
+    wait_p99: float | None
+    run_p50: float | None
+    run_p95: float | None
+    run_p99: float | None
+    acked: int
+
+    @property
+    def size(self) -> int:
+        """Jobs in all states."""
+        waiting = self.ready + self.delayed + self.retry + self.blocked + self.grouped
+        return waiting + self.working + self.dead + self.completed
+
+    def oldest_ready_ms(self, now_ms: int) -> int | None:
+        """How long the oldest ready job has been due."""
+        return None if self.oldest_due_ms is None else max(0, now_ms - self.oldest_due_ms)
+
+
+def found_queue(stats: QueueStats, *, waited_for: bool) -> FoundQueue:
+    """The short form of a queue's statistics."""
+    counts, wait, run = stats.counts, stats.wait_ms, stats.run_ms
+    return FoundQueue(
+        stats.namespace,
+        stats.queue,
+        stats.paused,
+        waited_for,
+        counts[JobState.READY],
+        counts[JobState.DELAYED],
+        counts[JobState.RETRY],
+        counts[JobState.WORKING],
+        counts[JobState.DEAD],
+        counts[JobState.COMPLETED],
+        counts[JobState.BLOCKED],
+        counts[JobState.GROUPED],
+        None if stats.oldest_ready_ms is None else max(0, stats.now_ms - stats.oldest_ready_ms),
+        stats.published_per_s,
+        stats.consumed_per_s,
+        stats.acked_per_s,
+        stats.failed_per_s,
+        stats.died,
+        stats.leases_lost,
+        sum(stats.dropped.values()),
+        wait["p50"],
+        wait["p95"],
+        wait["p99"],
+        run["p50"],
+        run["p95"],
+        run["p99"],
+        stats.acked,
+    )
+
+
+def pack_queues(queues: Iterable[FoundQueue]) -> bytes:
+    """The queues of one namespace, as a field of lua/write_survey.lua."""
+    rows = [[int(value) if isinstance(value, bool) else value for value in queue[1:]] for queue in queues]
+    return zlib.compress(json.dumps(rows, separators=(",", ":")).encode(), _LEVEL)
+
+
+def unpack_queues(namespace: str, content: bytes) -> Sequence[FoundQueue]:
+    """The same back. None of them, if another version wrote it: the next survey writes it anew."""
+    try:
+        rows: list[list[Any]] = json.loads(zlib.decompress(content))
+        return [FoundQueue(namespace, row[0], bool(row[1]), bool(row[2]), *row[3:]) for row in rows]
+    except (ValueError, TypeError, IndexError, zlib.error):
+        return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +246,7 @@ def add_minutes(
     now_ms: int | None = None,
 ) -> Operation[int]:
     """Add to the sums of a namespace, or of WHOLE_POOL. `rows`: seven counts by minute. `jobs`: six numbers, now."""
-    args: list[Argument] = [clock_argument(now_ms), limits.ROLLUP_MINUTES, _line(jobs or ())]
+    args: list[Argument] = [clock_argument(now_ms), constants.ROLLUP_MINUTES, _line(jobs or ())]
     for minute, counts in rows.items():
         args += [minute, _line(counts)]
     return Operation(_ADD, (rollup_key(namespace),), tuple(args), lambda reply: int(expect_ok(_ADD, reply)[0]))
@@ -135,12 +254,12 @@ def add_minutes(
 
 def namespace_minutes(namespace: str, *, count: int, now_ms: int | None = None) -> Operation[tuple[Minute, ...]]:
     """The last `count` whole minutes of all queues of a namespace, or of WHOLE_POOL; at most limits.ROLLUP_MINUTES."""
-    return _minutes(rollup_key(namespace), count, limits.ROLLUP_MINUTES, now_ms)
+    return _minutes(rollup_key(namespace), count, constants.ROLLUP_MINUTES, now_ms)
 
 
 def queue_minutes(queue: QueueKeys, *, count: int, now_ms: int | None = None) -> Operation[tuple[Minute, ...]]:
     """The last `count` whole minutes of a queue, at most limits.TREND_MINUTES."""
-    return _minutes(queue.select(("trend",))[0], count, limits.TREND_MINUTES, now_ms)
+    return _minutes(queue.select(("trend",))[0], count, constants.TREND_MINUTES, now_ms)
 
 
 def _minutes(key: bytes, count: int, most: int, now_ms: int | None) -> Operation[tuple[Minute, ...]]:

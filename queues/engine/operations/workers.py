@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from ..constants import KEY_MAX_BYTES
 from ..errors import InvalidArgumentError, JobNotFoundError
-from ..ids import is_job_id
 from ..keys import (
     QueueKeys,
     note_key,
@@ -18,11 +18,10 @@ from ..keys import (
     worker_namespaces_key,
     workers_key,
 )
-from ..limits import KEY_MAX_BYTES
-from ..operation import Argument, Operation, Plan, Reply
-from ..reply import clock_argument, expect_ok, tag_of
+from ..names import is_job_id
+from ..operation import Argument, Operation, Plan, Reply, clock_argument, expect_ok, tag_of
 from ..scripts import load
-from ..stats.workers import WorkerBeat, WorkerRecord, pack_worker, unpack_worker, worker_key
+from ..stats.heartbeats import WorkerBeat, WorkerRecord, pack_worker, unpack_worker, worker_key
 from ..values import JobState
 
 FORGET_WORKER_MS: Final = 30_000

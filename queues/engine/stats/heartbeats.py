@@ -1,4 +1,4 @@
-"""Heartbeats: the record that each pump and each pusher writes to its pool's Redis once a second.
+"""Heartbeats: the record that each pump, pusher and worker writes to its pool's Redis every second or so.
 
 A record holds durations only, so that no host's clock matters: the Redis server's clock says when it was written.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, Final
 
 PUSHER_RECORD_MAX_BYTES: Final = 32 * 1024
@@ -16,6 +16,8 @@ OTHER_ENDPOINTS: Final = ""
 
 _UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """Errors of reading a record that another version of taskq has written."""
+
+WORKER_RECORD_MAX_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +129,140 @@ def unpack_pusher(pusher: bytes, entry: bytes, now_ms: int) -> PusherBeat | None
         )
     except _UNREADABLE:
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningJob:
+    """A job that a worker runs, for `run_ms` so far. `percent` and `note`: what its handler said last."""
+
+    queue: str
+    job_id: str
+    attempt: int
+    task: str
+    run_ms: int
+    percent: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedTask:
+    """Jobs that a worker gave back because it does not know their task. `reason`: what it lacks."""
+
+    queue: str
+    task: str
+    reason: str
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerBeat:
+    """A worker process, `age_ms` ago (0 when it is sent). `state`: running, quiet (takes nothing more), stopping.
+
+    `queues`: name → weight, the higher the more often it is first. `cpu_percent` of one core since the beat before.
+    `running_untold`, `parked_untold`: further ones that did not fit.
+    """
+
+    worker: str
+    host: str
+    pid: int
+    version: str
+    namespace: str
+    state: str
+    queues: dict[str, int]
+    concurrency: int
+    up_ms: int
+    done: int
+    failed: int
+    cpu_percent: float
+    memory_bytes: int
+    running: tuple[RunningJob, ...] = ()
+    running_untold: int = 0
+    parked: tuple[ParkedTask, ...] = ()
+    parked_untold: int = 0
+    age_ms: int = field(default=0)
+
+
+def worker_key(namespace: str, worker: str) -> str:
+    """`NAMESPACE/WORKER`: what a worker is stored under, so that namespaces may use the same ids.
+
+    A namespace contains no slash, so two namespaces never have the same key.
+    """
+    return f"{namespace}/{worker}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerRecord:
+    """A worker's beat as it is stored under `key` (`worker_key`), `age_ms` ago."""
+
+    key: bytes
+    record: bytes
+    age_ms: int
+
+    @property
+    def namespace(self) -> str:
+        """Of the worker."""
+        return self.key.decode("utf-8", "replace").partition("/")[0]
+
+    @property
+    def worker(self) -> str:
+        """Its id."""
+        return self.key.decode("utf-8", "replace").partition("/")[2]
+
+    def unpack(self) -> WorkerBeat | None:
+        """The beat; None if this version cannot read it."""
+        return unpack_worker(self.key, self.record, self.age_ms)
+
+
+def pack_worker(beat: WorkerBeat) -> bytes:
+    """The record as lua/worker_beat.lua keeps it, of at most WORKER_RECORD_MAX_BYTES."""
+    head = {
+        name: value
+        for name, value in ((name, getattr(beat, name)) for name in WorkerBeat.__dataclass_fields__)
+        if name not in ("worker", "age_ms", "running", "parked", "running_untold", "parked_untold")
+    }
+    budget = WORKER_RECORD_MAX_BYTES - len(_json(head)) - 128
+    running, budget = _fit([asdict(job) for job in beat.running], budget * 3 // 4, budget)
+    parked, _ = _fit([asdict(task) for task in beat.parked], budget, budget)
+    head["running"], head["parked"] = running, parked
+    head["running_untold"] = beat.running_untold + len(beat.running) - len(running)
+    head["parked_untold"] = beat.parked_untold + len(beat.parked) - len(parked)
+    return _json(head)
+
+
+def _fit(rows: list[dict[str, Any]], most: int, budget: int) -> tuple[list[dict[str, Any]], int]:
+    """The first rows that take at most `most` bytes; what is left of the budget."""
+    kept = []
+    for row in rows:
+        size = len(_json(row)) + 1
+        if size > most:
+            break
+        most, budget = most - size, budget - size
+        kept.append(row)
+    return kept, budget
+
+
+def _json(content: object) -> bytes:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def unpack_worker(key: bytes, record: bytes, age_ms: int) -> WorkerBeat | None:
+    """A record of lua/list_workers.lua; None if this version cannot read it. Durations are as of `age_ms` later.
+
+    `key`: as `worker_key` makes it. The namespace is taken from there, not from the record.
+    """
+    namespace, slash, worker = key.decode("utf-8", "replace").partition("/")
+    if not slash:
+        return None
+    try:
+        content: dict[str, Any] = json.loads(record)
+        content["running"] = tuple([_older(RunningJob(**row), age_ms) for row in content["running"]])
+        content["parked"] = tuple([ParkedTask(**row) for row in content["parked"]])
+        content["up_ms"] += age_ms
+        content["namespace"] = namespace
+        return WorkerBeat(worker=worker, age_ms=age_ms, **content)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _older(job: RunningJob, age_ms: int) -> RunningJob:
+    return replace(job, run_ms=job.run_ms + age_ms)

@@ -1,4 +1,4 @@
 """From operations to Redis and back: connections, pipelines, batching, routing in a cluster, replication, errors.
 
-The two executors use it, `queues.engine.executor` and `queues.engine.aio`; nothing in it knows what a job is.
+The two engines use it, `queues.engine.engine` and `queues.engine.async_engine`; nothing in it knows what a job is.
 """

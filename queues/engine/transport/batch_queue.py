@@ -1,18 +1,31 @@
-"""Calls to one server that wait to be sent: which of them form a pipeline, and when it is sent."""
+"""Calls to one server that wait to be sent: which of them form a pipeline, and when it is sent; pauses of long work.
+
+Deletions, respawns and reschedulings of many jobs take turns, so that other callers get most of a server's time: those
+of one process together get `SHARE` of it. A step counts for as long as its caller waits for the reply, so the busier
+the server, the longer the pauses. A step that comes after a quiet moment does not wait.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ..operation import Operation
 from .merging import Call
 from .redis_connection import RedisConnection
 from .replication import ReplicaWait
 from .routing import Server
+
+T = TypeVar("T")
+
+SHARE: Final = 1 / 3
+PAUSE_MAX_S: Final = 0.1
+"""Longest pause: a server that did not answer for a while is not kept waiting for as long again."""
 
 BATCH_MAX: Final = 512
 """Operations in one pipeline."""
@@ -31,6 +44,57 @@ own, so that no small call waits for their bytes, and the others of their kind w
 GATHER_MAX_S: Final = 0.005
 """How long calls also gather while fewer of them wait than are under way: a single call is sent at once, and the more
 calls there are, the more are sent together. A server that takes longer has other reasons, and may be away."""
+
+
+def pause_after(step_s: float) -> float:
+    """Seconds to leave to others after a step that took so long."""
+    return min(PAUSE_MAX_S, step_s * (1 / SHARE - 1))
+
+
+class Pacer:
+    """For threads: one step at a time."""
+
+    def __init__(
+        self, *, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._free_at = clock()
+
+    def run(self, step: Callable[[], T]) -> T:
+        """The result of `step`, once it is its turn."""
+        with self._lock:
+            if (wait := self._free_at - self._clock()) > 0:
+                self._sleep(wait)
+            began = self._clock()
+            try:
+                return step()
+            finally:
+                ended = self._clock()
+                self._free_at = ended + pause_after(ended - began)
+
+
+class AsyncPacer:
+    """For one event loop: one step at a time, first come, first served."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lock = asyncio.Lock()
+        self._free_at = self._loop.time()
+
+    async def run(self, step: Callable[[], Awaitable[T]]) -> T:
+        """The result of `step`, once it is its turn."""
+        async with self._lock:
+            if (wait := self._free_at - self._loop.time()) > 0:
+                await asyncio.sleep(wait)
+            began = self._loop.time()
+            try:
+                return await step()
+            finally:
+                ended = self._loop.time()
+                self._free_at = ended + pause_after(ended - began)
+
 
 SendBatch: TypeAlias = "Callable[[BatchQueue, RedisConnection, list[Call]], Coroutine[Any, Any, None]]"
 """Sends a batch on a connection of the queue and settles its futures."""

@@ -11,9 +11,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from ..limits import MERGE_MAX_CALLS
-from ..operation import Group, Operation, Reply
-from ..reply import unexpected
+from ..constants import MERGE_MAX_CALLS
+from ..operation import MergeKey, Operation, Reply, unexpected
 from .replication import UnconfirmedError
 
 Call: TypeAlias = tuple[Operation[Any], asyncio.Future[Any]]
@@ -30,16 +29,16 @@ class MergedCall(NamedTuple):
 
 def merge(operations: Sequence[Operation[Any]]) -> list[MergedCall]:
     """The calls to make, in the order in which each group first appears."""
-    groups: dict[Group, list[int]] = {}
+    groups: dict[MergeKey, list[int]] = {}
     calls: list[list[int]] = []
     for place, operation in enumerate(operations):
-        group = operation.group
-        if group is None:
+        key = operation.merge_key
+        if key is None:
             calls.append([place])
             continue
-        members = groups.get(group)
+        members = groups.get(key)
         if members is None or len(members) == MERGE_MAX_CALLS:
-            groups[group] = members = []
+            groups[key] = members = []
             calls.append(members)
         members.append(place)
     return [_call(operations, places) for places in calls]
@@ -47,9 +46,9 @@ def merge(operations: Sequence[Operation[Any]]) -> list[MergedCall]:
 
 def _call(operations: Sequence[Operation[Any]], places: list[int]) -> MergedCall:
     first = operations[places[0]]
-    if len(places) == 1 or first.group is None:
+    if len(places) == 1 or first.merge_key is None:
         return MergedCall(first, places, False)
-    combine, _ = first.group
+    combine, _ = first.merge_key
     return MergedCall(combine([operations[place] for place in places]), places, True)
 
 

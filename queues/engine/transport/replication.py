@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hiredis import pack_command
 
-from .. import limits
+from .. import constants
 from ..errors import InvalidArgumentError
 from ..operation import Reply
 
@@ -50,11 +50,11 @@ class UnconfirmedError(Exception):
 
 def replica_wait(min_replicas: int, timeout_s: float) -> ReplicaWait | None:
     """None: no write waits. Raises InvalidArgumentError."""
-    if not 0 <= min_replicas <= limits.MIN_REPLICAS_MAX:
-        raise InvalidArgumentError(f"min_replicas must be 0 to {limits.MIN_REPLICAS_MAX}")
-    if not limits.REPLICATION_TIMEOUT_MIN_S <= timeout_s <= limits.REPLICATION_TIMEOUT_MAX_S:
+    if not 0 <= min_replicas <= constants.MIN_REPLICAS_MAX:
+        raise InvalidArgumentError(f"min_replicas must be 0 to {constants.MIN_REPLICAS_MAX}")
+    if not constants.REPLICATION_TIMEOUT_MIN_S <= timeout_s <= constants.REPLICATION_TIMEOUT_MAX_S:
         raise InvalidArgumentError(
             "replication timeout must be "
-            f"{limits.REPLICATION_TIMEOUT_MIN_S:g} to {limits.REPLICATION_TIMEOUT_MAX_S:g} seconds"
+            f"{constants.REPLICATION_TIMEOUT_MIN_S:g} to {constants.REPLICATION_TIMEOUT_MAX_S:g} seconds"
         )
     return ReplicaWait(min_replicas, timeout_s) if min_replicas else None

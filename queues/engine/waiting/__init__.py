@@ -1,4 +1,4 @@
 """Long polls: calls that wait for jobs or results. Messages wake them, a job's due time, or a poll.
 
-`queues.engine.aio` uses it.
+`queues.engine.async_engine` uses it.
 """

@@ -8,7 +8,7 @@ from typing import Any
 
 import redis.exceptions
 
-from ..executor import Engine
+from ..engine import Engine
 from ..keys import partition_keys
 
 logger = logging.getLogger("taskq.full_streams")

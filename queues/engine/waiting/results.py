@@ -6,7 +6,7 @@ import asyncio
 from time import monotonic
 from typing import Final
 
-from .. import limits
+from .. import constants
 from ..keys import QueueKeys
 from ..operation import AsyncRunner
 from ..operations.groups import batch_of
@@ -32,7 +32,7 @@ class ResultWaiters:
         """See AsyncEngine.wait_result."""
         deadline = monotonic() + timeout_s
         if timeout_s > 0:
-            await subscription.wait(limits.FALLBACK_POLL_S)
+            await subscription.wait(constants.FALLBACK_POLL_S)
         key = job_id.encode()
         self._waiting += 1
         try:
@@ -60,8 +60,8 @@ class ResultWaiters:
 
     @property
     def _every_s(self) -> float:
-        """Many poll less often than few, as consumers do (`fallback_polls`)."""
-        return max(limits.FALLBACK_POLL_S, min(self._waiting / limits.LOOKS_PER_S, limits.LOOK_EVERY_MAX_S))
+        """Many poll less often than few, as consumers do (`waiter_groups`)."""
+        return max(constants.FALLBACK_POLL_S, min(self._waiting / constants.LOOKS_PER_S, constants.LOOK_EVERY_MAX_S))
 
     def wake(self, job_id: bytes) -> None:
         """The job was completed."""
@@ -72,7 +72,7 @@ class ResultWaiters:
         """Poll for every waiter, one after the other: messages may have been lost."""
         waiting = [future for futures in self._of_job.values() for future in futures]
         for number, future in enumerate(waiting):
-            self._loop.call_later(number / limits.LOOKS_PER_S, _settle, future)
+            self._loop.call_later(number / constants.LOOKS_PER_S, _settle, future)
 
     def stop(self) -> None:
         """Have every waiter poll once more and return with what there is."""

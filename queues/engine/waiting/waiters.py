@@ -1,7 +1,7 @@
 """Waiting consumers of one event loop: one subscription for all of them, first come, first served.
 
 What wakes a group of waiters: a wake-up message (as many waiters as jobs became ready), the queues' next due time (a
-timer of the group), and its turn to poll in case a message was lost (`fallback_polls`). In each case the *first* of the
+timer of the group), and its turn to poll in case a message was lost (`waiter_groups`). In each case the *first* of the
 group polls; one that got a job without a message sends the next: there may be more. Who sleeps costs its coroutine, one
 future and one timer, and neither task nor connection of its own.
 """
@@ -15,16 +15,15 @@ from collections.abc import Coroutine, Sequence
 from time import monotonic
 from typing import Any, Final
 
-from .. import limits
+from .. import constants
 from ..errors import LimitReachedError
 from ..keys import QueueKeys
 from ..operation import AsyncRunner
 from ..operations.consume import consume_any, consume_step, give_back, is_again
 from ..values import Consumed
-from .fallback_polls import STEP_BACK_S, FallbackPolls, OtherProcesses
 from .results import ResultWaiters
 from .subscription import Subscription
-from .waiter_groups import WaiterGroup, WaiterGroups, Wake, delay_until
+from .waiter_groups import STEP_BACK_S, FallbackPolls, OtherProcesses, WaiterGroup, WaiterGroups, Wake, delay_until
 
 logger = logging.getLogger("taskq.waiting")
 
@@ -68,7 +67,7 @@ class Waiters:
             return await self._attempt(queues, 0, options)
         self._other_processes.count_if_due()
         # Without a subscription waiting still works, by taking turns to poll.
-        await subscription.wait(limits.FALLBACK_POLL_S)
+        await subscription.wait(constants.FALLBACK_POLL_S)
         if self._is_stopped():
             return _NOTHING
         names = tuple([queue.name for queue in queues])
@@ -147,7 +146,7 @@ class Waiters:
         self, queues: Sequence[QueueKeys], mark_ms: int, options: dict[str, Any]
     ) -> Coroutine[Any, Any, Consumed]:
         """Poll once. A caller that is cancelled during it gives back what it would have got."""
-        if len(queues) == 1 and options["count"] <= limits.CONSUME_PAGE:
+        if len(queues) == 1 and options["count"] <= constants.CONSUME_PAGE:
             return self._poll_queue(queues[0], mark_ms, options)
         return self._poll_queues(queues, mark_ms, options)
 

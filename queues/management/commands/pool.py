@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.core.management import CommandError
 
-from queues.engine import limits
+from queues.engine import constants
 from queues.management.verbs import VerbCommand
 from queues.services.activity import ActivityAction, note_activity
 from queues.services.pools.managing import PoolReport, add_pool, change_pool, check_pool, check_pools, list_pools
@@ -17,7 +17,7 @@ _MIN_REPLICAS_HELP: Final = "a publish succeeds once so many replicas have it"
 AUTO: Final = "auto"
 _EVENTS_HELP: Final = (
     f"memory for events in MiB, of all partitions together, or {AUTO}: "
-    f"a quarter of maxmemory, {limits.EVENTS_MEMORY_MB} without one"
+    f"a quarter of maxmemory, {constants.EVENTS_MEMORY_MB} without one"
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from queues.server.pages_server import serve_pages
+from queues.server.pages_process import serve_pages
 from queues.services.incident_watch.running import start_idle_watch
 from queues.supervision import HEARTBEAT
 

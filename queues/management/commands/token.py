@@ -12,9 +12,17 @@ from django.core.management.base import CommandError
 from queues.management.verbs import VerbCommand
 from queues.services.activity import ActivityAction
 from queues.services.errors import LimitNotFoundError
-from queues.services.tokens.managing import create_token, delete_limit, get_limit, list_tokens, revoke_token, set_limit
+from queues.services.tokens.managing import (
+    create_token,
+    delete_limit,
+    get_limit,
+    list_tokens,
+    note_new_token,
+    note_token_act,
+    revoke_token,
+    set_limit,
+)
 from queues.services.tokens.rate_limits import Limit
-from queues.services.tokens.usage import note_new_token, note_token_act
 
 
 class Command(VerbCommand):

@@ -45,7 +45,7 @@ def _tick_of(step: _Step) -> Tick:
 
 
 def free_deleted_queues(engine: Engine, _now_ms: int | None) -> Counts:
-    """Free the next part of each deleted queue, in small steps with pauses (`queues.engine.transport.pacing`)."""
+    """Free the next part of each deleted queue, in small steps with pauses (`queues.engine.transport.batch_queue`)."""
     return engine.run(free_deleted(engine.layout))
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from operator import add
 from typing import Final
 
-from queues.engine import Counts, Engine, limits, list_queues, trim_dead
+from queues.engine import Counts, Engine, constants, list_queues, trim_dead
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation, Plan, paced
 from queues.services.policies import list_dead_bounds, policy_for
@@ -70,7 +70,7 @@ def _one_after_another(trims: Sequence[Operation[Counts]]) -> Plan[list[Counts]]
     """With pauses: a bound that was just set may drop any number of dead letters."""
     results: list[Counts] = []
     for trim in trims:
-        results += yield paced(trim, jobs=limits.DELETE_BATCH)
+        results += yield paced(trim, jobs=constants.DELETE_BATCH)
     return results
 
 

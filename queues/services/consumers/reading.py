@@ -19,8 +19,8 @@ from queues.engine.keys import QueueKeys
 from queues.engine.stats.consumers import WaitingConsumer
 from queues.pools import find_pool, reading_engine_for
 
+from ...pools.ttl_cache import Recent
 from ..permissions import User, roles_of
-from ..recent import Recent
 
 NEVER_MS: Final = 2**53
 """Later than any time that is told."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from queues.engine import delete_dead, limits
-from queues.engine.ids import is_job_id
+from queues.engine import constants, delete_dead
+from queues.engine.names import is_job_id
 from queues.pools import engine_for
 
 from ..activity import ALL_DEAD_LETTERS, ActivityAction, note_activity
@@ -143,7 +143,7 @@ def _act(user: User, verb: DeadVerb, address: QueueAddress, job_ids: Sequence[st
     queue = engine.queue(address.namespace, address.queue)
     if verb is DeadVerb.RESPAWN:
         ttl_s = policy_for(pool=address.pool, namespace=address.namespace, queue=address.queue).ttl_s
-        work = respawn_dead(queue=queue, job_ids=job_ids, ttl_s=limits.DEFAULT_TTL_S if ttl_s is None else ttl_s)
+        work = respawn_dead(queue=queue, job_ids=job_ids, ttl_s=constants.DEFAULT_TTL_S if ttl_s is None else ttl_s)
     else:
         work = delete_dead(queue, ids=job_ids)
     done = engine.run(work)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from queues.engine import DeadJob, FoundQueue, limits, list_queues, parse_dead_cursor, scan_dead
+from queues.engine import DeadJob, FoundQueue, constants, list_queues, parse_dead_cursor, scan_dead
 from queues.engine.errors import StoreUnavailableError
 from queues.engine.names import check_namespace, check_queue, is_name
 from queues.lake.error_patterns import pattern_of
@@ -255,7 +255,7 @@ def _walk(pool: str, namespaces: Sequence[str]) -> tuple[list[QueueAddress], boo
     engine = reading_engine_for(pool)
     names: list[QueueAddress] = []
     for number, namespace in enumerate(namespaces):
-        most = min(QUEUES_MAX - len(names), limits.PAGE_MAX)
+        most = min(QUEUES_MAX - len(names), constants.PAGE_MAX)
         if not most or number == NAMESPACES_WALKED:
             return names, False
         page = engine.run(list_queues(engine.layout, namespace, limit=most))

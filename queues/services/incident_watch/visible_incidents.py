@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from queues.engine.limits import TREND_MINUTES
+from queues.engine.constants import TREND_MINUTES
 
 from ..incidents.findings import Finding
 from ..incidents.lines import IncidentLine, OpenIncidents, lines_of_now

@@ -16,8 +16,8 @@ from queues.engine import (
     JobState,
     Rescheduled,
     ack_attempt,
+    constants,
     delete_jobs,
-    limits,
     publish,
     release,
     reschedule,
@@ -27,7 +27,7 @@ from queues.engine import (
 from queues.engine.errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Apart, Operation, PacedApart, Plan
-from queues.engine.values import AckOutcome, Ended, Published
+from queues.engine.values import AckOutcome, AckResult, Published
 from queues.pools import engine_for
 
 from ..activity import ALL_OF_STATE, BY_BODY, ActivityAction, note_activity
@@ -176,7 +176,7 @@ def _ttl_ms(place: QueuePlace, order: Order) -> int:
     ttl_s = order.ttl_s
     if ttl_s is None and order.act is JobAct.RESPAWN:
         ttl_s = policy_for(pool=place.pool, namespace=place.namespace, queue=place.queue).ttl_s
-    return 1000 * (limits.DEFAULT_TTL_S if ttl_s is None else ttl_s)
+    return 1000 * (constants.DEFAULT_TTL_S if ttl_s is None else ttl_s)
 
 
 def _carry_out(queue: QueueKeys, order: Order, ttl_ms: int, jobs: Sequence[ChosenJob]) -> Plan[int]:
@@ -192,7 +192,7 @@ def _carry_out(queue: QueueKeys, order: Order, ttl_ms: int, jobs: Sequence[Chose
         outcomes = yield from reschedule(queue, ids, at_ms=at_ms, delay_ms=delay_ms)
         return outcomes.count(Rescheduled.MOVED)
     ending: list[Operation[Any]] = [_ending(queue, order.act, job) for job in jobs]
-    results = yield (PacedApart if len(ending) >= limits.ALONE_MIN_JOBS else Apart)(ending)
+    results = yield (PacedApart if len(ending) >= constants.ALONE_MIN_JOBS else Apart)(ending)
     return sum(_has_ended(result) for result in results)
 
 
@@ -202,7 +202,7 @@ def _ending(queue: QueueKeys, act: JobAct, job: ChosenJob) -> Operation[Any]:
     return release(queue, job.job_id, attempt=job.attempt)
 
 
-def _has_ended(result: Ended | TaskqError | None) -> bool:
+def _has_ended(result: AckResult | TaskqError | None) -> bool:
     """Whether the attempt was still the one that held the job. Raises what else went wrong."""
     if isinstance(result, LeaseLostError | JobNotFoundError):
         return False

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from queues.engine import AsyncEngine, ack_attempt, ack_timed, cancel_job, extend, limits, reschedule
+from queues.engine import AsyncEngine, ack_attempt, ack_timed, cancel_job, constants, extend, reschedule
 from queues.engine.errors import LeaseLostError, ResultTooLargeError, TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Apart, Operation, Plan
-from queues.engine.values import AckOutcome, Consumed, Ended, JobState, RequestLimit, Rescheduled, value
+from queues.engine.values import AckOutcome, AckResult, Consumed, JobState, RequestLimit, Rescheduled, value
 
 from ..policies import EffectivePolicy
 
@@ -62,7 +62,7 @@ def consume_jobs(
 def lease_ms(*, ttr_s: int | None, policy: EffectivePolicy) -> int:
     """How long a delivery may last: as asked, else the policy's, else taskq's default."""
     if ttr_s is None:
-        ttr_s = policy.ttr_s if policy.ttr_s is not None else limits.DEFAULT_TTR_S
+        ttr_s = policy.ttr_s if policy.ttr_s is not None else constants.DEFAULT_TTR_S
     return ttr_s * 1000
 
 
@@ -83,7 +83,7 @@ class JobAck:
     result_too_large: bool = False
 
 
-def ack_jobs_of(*, queue: QueueKeys, acks: Sequence[JobAck]) -> Plan[tuple[Ended, ...]]:
+def ack_jobs_of(*, queue: QueueKeys, acks: Sequence[JobAck]) -> Plan[tuple[AckResult, ...]]:
     """End jobs in one batch; outcomes in the order of `acks`. Raises the first error of Redis, once all have run.
 
     Acks without a result take one script call for each attempt number; one with a result takes a call of its own.
@@ -105,21 +105,21 @@ def ack_jobs_of(*, queue: QueueKeys, acks: Sequence[JobAck]) -> Plan[tuple[Ended
         indexes.append(group)
         operations.append(ack_timed(queue, [acks[index].job_id for index in group], attempt=attempt))
     results = yield Apart(operations)
-    ended: list[Ended] = [Ended(AckOutcome.MISSING)] * len(acks)
+    ended: list[AckResult] = [AckResult(AckOutcome.MISSING)] * len(acks)
     for group, result in zip(indexes, results, strict=True):
         for index, one in zip(group, _ended(result), strict=True):
             ended[index] = one
     return tuple(ended)
 
 
-def _ended(result: Ended | tuple[Ended, ...] | TaskqError) -> tuple[Ended, ...]:
+def _ended(result: AckResult | tuple[AckResult, ...] | TaskqError) -> tuple[AckResult, ...]:
     if isinstance(result, LeaseLostError):
-        return (Ended(AckOutcome.LOST),)
+        return (AckResult(AckOutcome.LOST),)
     if isinstance(result, ResultTooLargeError):
-        return (Ended(AckOutcome.TOO_LARGE),)
+        return (AckResult(AckOutcome.TOO_LARGE),)
     if isinstance(result, TaskqError):
         raise result
-    return (result,) if isinstance(result, Ended) else result
+    return (result,) if isinstance(result, AckResult) else result
 
 
 def cancel_or_interrupt(*, queue: QueueKeys, job_id: str) -> Plan[JobState | None]:

@@ -11,8 +11,8 @@ from django.db import connections
 
 from queues.engine import JobSearch, Waits, find_detail, find_job, list_waits
 from queues.engine.errors import InvalidArgumentError, TaskqError
-from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
+from queues.engine.names import is_job_id
 from queues.engine.operation import Plan
 from queues.engine.values import JobDetail, JobState
 from queues.pools import find_pool, reading_engine_for

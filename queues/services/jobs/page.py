@@ -11,9 +11,9 @@ from typing import Final
 from queues.engine import (
     JobDetail,
     JobState,
+    constants,
     detail,
     find_detail,
-    limits,
     list_job_dependants,
     list_waits,
     read_note,
@@ -21,8 +21,8 @@ from queues.engine import (
     result,
 )
 from queues.engine.errors import JobNotFoundError
-from queues.engine.ids import is_job_id
-from queues.engine.stats.workers import WorkerBeat
+from queues.engine.names import is_job_id
+from queues.engine.stats.heartbeats import WorkerBeat
 from queues.pools import reading_engine_for
 
 from ..queues.page import QueuePlace
@@ -123,7 +123,7 @@ class JobView:
     @property
     def is_kept_for_good(self) -> bool:
         """Whether its result has no end of its own: that of a workflow's job, which goes with the workflow."""
-        return self.job.retention_ms >= limits.SECONDS_MAX * 1000
+        return self.job.retention_ms >= constants.SECONDS_MAX * 1000
 
     @property
     def may_cancel(self) -> bool:

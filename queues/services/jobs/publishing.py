@@ -15,8 +15,8 @@ from queues.engine import (
     PreparedOptions,
     RequestLimit,
     add_dependencies,
+    constants,
     is_large,
-    limits,
     parse_dependency,
     prepare,
     publish,
@@ -26,14 +26,14 @@ from queues.engine import (
     republish,
 )
 from queues.engine.backoff import NO_BACKOFF, Backoff
+from queues.engine.constants import DEPENDENCIES_MAX
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.keys import QueueKeys
-from queues.engine.limits import DEPENDENCIES_MAX
 from queues.engine.operation import Operation, Plan
 from queues.engine.values import Dependency, DependencyFailure, HashedOnce, KeyMode, Published, PublishOptions
 
 from ..policies import EffectivePolicy
-from ..tokens.access import limited
+from ..tokens.rate_limits import limited
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,14 +134,14 @@ def effective_options(
 
     That is checked here once more because the ttl may be the policy's. `queue`: needed for dependencies only.
     """
-    ttl_s = _first(request.ttl_s, policy.ttl_s, limits.DEFAULT_TTL_S)
+    ttl_s = _first(request.ttl_s, policy.ttl_s, constants.DEFAULT_TTL_S)
     if ttl_s and ttl_s * 1000 < request.delay_ms:
         raise InvalidArgumentError("ttl is shorter than delay")
     return PublishOptions(
         delay_ms=request.delay_ms,
         at_ms=request.at_ms,
         ttl_ms=ttl_s * 1000,
-        tries=_first(request.tries, policy.tries, limits.DEFAULT_TRIES),
+        tries=_first(request.tries, policy.tries, constants.DEFAULT_TRIES),
         priority=request.priority,
         key=request.key,
         key_ttl_ms=request.key_ttl_ms,
@@ -152,9 +152,9 @@ def effective_options(
         attributes=request.attributes,
         limit_key=request.limit_key,
         group=request.group,
-        group_max_size=_first(None, policy.group_max_size, limits.GROUP_DEFAULT_SIZE),
-        group_max_delay_ms=1000 * _first(None, policy.group_max_delay_s, limits.GROUP_DEFAULT_DELAY_S),
-        group_grace_ms=1000 * _first(None, policy.group_grace_period_s, limits.GROUP_DEFAULT_GRACE_S),
+        group_max_size=_first(None, policy.group_max_size, constants.GROUP_DEFAULT_SIZE),
+        group_max_delay_ms=1000 * _first(None, policy.group_max_delay_s, constants.GROUP_DEFAULT_DELAY_S),
+        group_grace_ms=1000 * _first(None, policy.group_grace_period_s, constants.GROUP_DEFAULT_GRACE_S),
         depends_on=_dependencies(queue, request) if queue is not None else (),
         on_dependency_failure=request.on_dependency_failure,
         dependencies_open=request.dependencies_open,

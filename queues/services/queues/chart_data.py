@@ -11,7 +11,7 @@ from queues.engine.errors import TaskqError
 from queues.engine.stats.minutes import STATES
 from queues.pools import reading_engine_for
 
-from ..recent import Recent
+from ...pools.ttl_cache import Recent
 from .visible_queues import VisiblePool, VisiblePools
 
 NAMESPACES_SUMMED: Final = 100

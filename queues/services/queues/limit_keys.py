@@ -19,8 +19,8 @@ from queues.engine import (
     list_limit_keys,
     stats,
 )
+from queues.engine.constants import LIMIT_KEY_MAX_BYTES
 from queues.engine.keys import QueueKeys
-from queues.engine.limits import LIMIT_KEY_MAX_BYTES
 from queues.pools import reading_engine_for
 
 from ..policies import EffectivePolicy, policy_for

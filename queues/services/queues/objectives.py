@@ -10,7 +10,7 @@ from queues.models import QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
 from queues.pools.database import read_metadata
 
-from ..recent import Recent
+from ...pools.ttl_cache import Recent
 
 OBJECTIVE_S: Final = 300
 

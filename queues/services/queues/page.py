@@ -19,9 +19,8 @@ from queues.engine import (
     stats,
 )
 from queues.engine.errors import InvalidArgumentError
-from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
-from queues.engine.names import check_queue
+from queues.engine.names import check_queue, is_job_id
 from queues.engine.operation import Plan
 from queues.engine.queue_values import Distributions
 from queues.engine.stats.minutes import MINUTE_MS, Minute

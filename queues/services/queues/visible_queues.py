@@ -28,8 +28,8 @@ from queues.models import Pool
 from queues.pools import engine_for, find_pool
 from queues.pools.database import read_metadata
 
+from ...pools.ttl_cache import Recent
 from ..permissions import User, roles_of, sees_everything
-from ..recent import Recent
 
 FRESH_S: Final = 2.0
 

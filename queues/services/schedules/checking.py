@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from django.core.exceptions import ValidationError
 
-from queues.engine import InvalidArgumentError, PublishOptions, limits, prepare
+from queues.engine import InvalidArgumentError, PublishOptions, constants, prepare
 from queues.engine.backoff import NO_BACKOFF, parse_backoff
 from queues.engine.names import check_queue
 from queues.models.schedule import CATCH_UP_MAX, JITTER_MAX_S
@@ -26,7 +26,7 @@ def check_name(name: str) -> None:
         reason = (
             "it is a word of the queues' routes"
             if error.code == "reserved_name"
-            else f"letters, digits, -, _, . and : only, at most {limits.NAME_MAX_BYTES} characters"
+            else f"letters, digits, -, _, . and : only, at most {constants.NAME_MAX_BYTES} characters"
         )
         raise InvalidArgumentError(f"invalid schedule name: {reason}") from None
 
@@ -37,7 +37,7 @@ def check_fields(fields: ScheduleFields) -> ScheduleFields:
         check_queue(fields.queue)
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"invalid queue: {error}") from None
-    if len(fields.body) > limits.BODY_MAX_BYTES:
+    if len(fields.body) > constants.BODY_MAX_BYTES:
         raise InvalidArgumentError("invalid body: body too large")
     _check_options(fields)
     fields = _with_its_timing(replace(fields, zone=check_zone(fields.zone)))
@@ -80,8 +80,8 @@ def _with_its_timing(fields: ScheduleFields) -> ScheduleFields:
 def _check_options(fields: ScheduleFields) -> None:
     prepare(
         PublishOptions(
-            ttl_ms=(limits.DEFAULT_TTL_S if fields.ttl_s is None else fields.ttl_s) * 1000,
-            tries=limits.DEFAULT_TRIES if fields.tries is None else fields.tries,
+            ttl_ms=(constants.DEFAULT_TTL_S if fields.ttl_s is None else fields.ttl_s) * 1000,
+            tries=constants.DEFAULT_TRIES if fields.tries is None else fields.tries,
             priority=fields.priority,
             backoff=parse_backoff(fields.backoff) if fields.backoff else NO_BACKOFF,
             retention_ms=fields.retention_s * 1000,

@@ -23,13 +23,13 @@ from queues.engine import (
     Published,
     TaskqError,
     cancel_job,
+    constants,
     detail,
-    limits,
     publish,
     server_time,
 )
 from queues.engine.backoff import parse_backoff
-from queues.engine.ids import published_ms
+from queues.engine.names import published_ms
 from queues.engine.operation import Apart, Operation, Plan
 from queues.models import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire
 from queues.models.schedule import ERROR_MAX, HISTORY_MAX
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 BATCH: Final = 500
 """Schedules that are decided in one transaction, and jobs that are published in one round trip."""
 
-BATCH_BYTES: Final = 4 * limits.MEBIBYTE
+BATCH_BYTES: Final = 4 * constants.MEBIBYTE
 """Bodies that are in memory at once, and a job more."""
 
 TAKE_OVER_MS: Final = 2_000

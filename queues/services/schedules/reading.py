@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import F, Q, QuerySet
 
-from queues.engine import limits
+from queues.engine import constants
 from queues.models import Namespace, Schedule, ScheduleFire
 from queues.models.schedule import HISTORY_MAX
 from queues.pools.database import read_metadata
@@ -180,4 +180,4 @@ def _detail(pool: str, namespace: str, name: str, history: int) -> ScheduleDetai
     )
 
 
-LIMIT_MAX: Final = limits.PAGE_MAX
+LIMIT_MAX: Final = constants.PAGE_MAX

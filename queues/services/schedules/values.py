@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from queues.engine import limits
+from queues.engine import constants
 from queues.models import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 
 from .rows import optional_ms, to_ms
@@ -171,4 +171,4 @@ def fields_of(row: Schedule, *, with_body: bool) -> ScheduleFields:
     )
 
 
-BODY_MAX_BYTES = limits.BODY_MAX_BYTES
+BODY_MAX_BYTES = constants.BODY_MAX_BYTES

@@ -1,26 +1,21 @@
-"""Whether a token may do what it asks for, and how often: checked here for the API, from memory or in the database."""
+"""Whether a token may do what it asks for: checked here for the API, from memory or in the database."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
 
-from queues.engine import RequestLimit
-from queues.engine import limited as limited_operation
 from queues.engine.names import is_name
-from queues.engine.operation import Operation
-from queues.engine.values import RequestKind
 from queues.models import Token
 from queues.pools import check_pool_name, find_pool
 from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps
 from queues.pools.ttl_cache import TtlCache
 
 from ..errors import InvalidTokenError
+from .managing import NOTE_USE_EVERY_S, note_use
 from .rate_limits import Limit
 from .secrets import digest_of
-from .usage import NOTE_USE_EVERY_S, note_use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,27 +114,3 @@ def _note_use(token: Token, old: _Known | None) -> float:
         return old.noted_at
     note_use(token.pk)
     return now
-
-
-T = TypeVar("T")
-
-RateKind: TypeAlias = RequestKind
-
-
-def limit_of(*, access: Access, kind: RateKind) -> RequestLimit | None:
-    """What holds for requests of this kind; None: they are not limited, and nothing needs to be counted."""
-    limit = access.limit
-    if limit is None:
-        return None
-    allowance = limit.read if kind == "read" else limit.write
-    if not allowance:
-        return None
-    return RequestLimit(token_id=access.token_id, kind=kind, allowance=allowance, interval_ms=limit.interval_s * 1000)
-
-
-def limited(operation: Operation[T], limit: RequestLimit | None) -> Operation[T]:
-    """The operation, and the count of its request in the same call, if there is a limit: not in a Redis Cluster.
-
-    Raises LimitReachedError.
-    """
-    return operation if limit is None else limited_operation(operation, limit)

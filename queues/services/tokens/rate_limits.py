@@ -1,13 +1,20 @@
-"""Rate limits of tokens, as rows: set, changed, listed. `queues/engine/operations/ratelimit.py` enforces them."""
+"""Rate limits of tokens: as rows that are set, changed and listed; and what holds for a request.
+
+`queues/engine/operations/token_rate_limit.py` enforces them.
+"""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
 from django.db import IntegrityError, transaction
 
+from queues.engine import RequestLimit
+from queues.engine import limited as limited_operation
+from queues.engine.operation import Operation
+from queues.engine.values import RequestKind
 from queues.models import TokenLimit
 
 from ..errors import InvalidArgumentError, LimitExistsError, LimitNotFoundError
@@ -113,3 +120,26 @@ def list_limits(*, pool: str | None = None) -> list[LimitInfo]:
         )
         for row in rows.order_by("token__namespace__pool__name", "token__namespace__name", "token__public_id")
     ]
+
+
+T = TypeVar("T")
+
+RateKind: TypeAlias = RequestKind
+
+
+def limit_of(*, token_id: str, limit: Limit | None, kind: RateKind) -> RequestLimit | None:
+    """What holds for requests of this kind; None: they are not limited, and nothing needs to be counted."""
+    if limit is None:
+        return None
+    allowance = limit.read if kind == "read" else limit.write
+    if not allowance:
+        return None
+    return RequestLimit(token_id=token_id, kind=kind, allowance=allowance, interval_ms=limit.interval_s * 1000)
+
+
+def limited(operation: Operation[T], limit: RequestLimit | None) -> Operation[T]:
+    """The operation, and the count of its request in the same call, if there is a limit: not in a Redis Cluster.
+
+    Raises LimitReachedError.
+    """
+    return operation if limit is None else limited_operation(operation, limit)

@@ -17,8 +17,8 @@ from queues.engine import (
     read_worker,
 )
 from queues.engine.errors import JobNotFoundError, LeaseLostError
-from queues.engine.ids import is_job_id
 from queues.engine.keys import QueueKeys
+from queues.engine.names import is_job_id
 from queues.engine.operation import Plan
 from queues.pools import engine_for
 

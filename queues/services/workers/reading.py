@@ -13,13 +13,12 @@ from django.db import connections
 
 from queues.engine import list_worker_records
 from queues.engine.errors import InvalidArgumentError, TaskqError
-from queues.engine.ids import is_job_id
-from queues.engine.names import check_queue
-from queues.engine.stats.workers import ParkedTask, RunningJob, WorkerBeat, WorkerRecord
+from queues.engine.names import check_queue, is_job_id
+from queues.engine.stats.heartbeats import ParkedTask, RunningJob, WorkerBeat, WorkerRecord
 from queues.pools import find_pool, reading_engine_for
 
+from ...pools.ttl_cache import Recent
 from ..permissions import Role, User, roles_of
-from ..recent import Recent
 
 WORKERS_SHOWN: Final = 200
 """So many a page lists. The records of the others are not parsed."""

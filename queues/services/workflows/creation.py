@@ -16,9 +16,9 @@ from queues.engine import (
     RequestLimit,
     TaskqError,
     add_nodes,
+    constants,
     create_workflow,
     give_back_limit,
-    limits,
     take_limit,
 )
 from queues.engine.names import check_queue
@@ -65,7 +65,7 @@ def create(
     """Make a workflow and publish its jobs. Raises as the engine's `create_workflow`."""
     if workflow_id in QUEUE_WORDS:
         raise InvalidArgumentError("invalid workflow id: it is a word of the queues' routes")
-    kept_ms = limits.WORKFLOW_RETENTION_S * 1000 if retention_ms is None else retention_ms
+    kept_ms = constants.WORKFLOW_RETENTION_S * 1000 if retention_ms is None else retention_ms
     return create_workflow(layout, namespace, workflow_id, _requests(nodes, policies), name=name, retention_ms=kept_ms)
 
 
@@ -102,11 +102,11 @@ def _requests(nodes: Sequence[AskedNode], policies: Mapping[str, EffectivePolicy
 def _request(node: AskedNode, policy: EffectivePolicy) -> NodeRequest:
     asked = node.publish
     if asked.ttl_s is None and policy.ttl_s is None:
-        asked = replace(asked, ttl_s=limits.NODE_TTL_S)
+        asked = replace(asked, ttl_s=constants.NODE_TTL_S)
     try:
         options = effective_options(request=asked, policy=policy)
     except InvalidArgumentError as error:
-        raise InvalidArgumentError(f'node "{node.name[: limits.NODE_NAME_MAX]}": {error}') from None
+        raise InvalidArgumentError(f'node "{node.name[: constants.NODE_NAME_MAX]}": {error}') from None
     return NodeRequest(
         name=node.name,
         queue=node.queue,

@@ -15,10 +15,10 @@ from django.db.models.functions import Length, Now
 from django.utils import timezone
 
 from queues.engine import InvalidArgumentError, PublishOptions, TaskqError, prepare
-from queues.engine.limits import BODY_MAX_BYTES, STAGE_PART_BYTES
+from queues.engine.constants import BODY_MAX_BYTES, STAGE_PART_BYTES
 from queues.engine.names import check_queue
 
-from ...outcomes import NotConfiguredError
+from ...errors import NotConfiguredError
 from ..models import REASON_MAX_CHARS
 from .rows import MODEL, once_of, options_of
 

@@ -23,11 +23,11 @@ from queues.engine import (
     parse_backoff,
     prepare,
 )
-from queues.engine.limits import BODY_MAX_BYTES, DEFAULT_TTL_S, SECONDS_MAX
+from queues.engine.constants import BODY_MAX_BYTES, DEFAULT_TTL_S, SECONDS_MAX
 from queues.engine.names import check_queue
 
+from ...errors import NotConfiguredError
 from ...job import Job
-from ...outcomes import NotConfiguredError
 from ..models import Outbox
 
 if TYPE_CHECKING:

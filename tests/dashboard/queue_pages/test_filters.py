@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from queues.engine import JobState
-from queues.engine.limits import SCAN_LOOKS
+from queues.engine.constants import SCAN_LOOKS
 from queues.services.queues.page import STRETCHES
 from tests.dashboard.shop import AT, Shop
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dashboard.task_message import ARGUMENTS_SHOWN, read_task_message
+from dashboard.job_bodies import ARGUMENTS_SHOWN, read_task_message
 from queues.engine import JobState, annotate, release
 from tests.dashboard.people import BANK, POOL, SHOP, People
 from tests.dashboard.shop import AT, Shop

@@ -23,7 +23,7 @@ from queues.engine import (
     relay,
     retry_workflow,
 )
-from queues.engine.limits import NODE_TTL_S
+from queues.engine.constants import NODE_TTL_S
 
 from ..state import Content, check
 from ..world import START_MS, TTR_MS

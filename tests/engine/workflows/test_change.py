@@ -13,7 +13,7 @@ from queues.engine import (
     respawn,
     sweep,
 )
-from queues.engine.limits import WORKFLOW_RETENTION_S
+from queues.engine.constants import WORKFLOW_RETENTION_S
 from queues.engine.operations.workflows.nodes import Fate
 from queues.engine.operations.workflows.records import note_nodes
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from queues.engine import Engine, StoreUnavailableError, WorkflowNotFoundError, open_engine
-from queues.engine.limits import WORKFLOW_RETENTION_S, WORKFLOW_STAGED_MS
+from queues.engine.constants import WORKFLOW_RETENTION_S, WORKFLOW_STAGED_MS
 
 from ..flaky import MOMENTS, FlakyClient
 from .shop import Shop, node

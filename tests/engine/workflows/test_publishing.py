@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from queues.engine import create_workflow, delete_jobs
-from queues.engine.limits import CANCEL_AGAIN_AFTER_MS, PUBLISH_WITHIN_MS
+from queues.engine.constants import CANCEL_AGAIN_AFTER_MS, PUBLISH_WITHIN_MS
 
 from .shop import WORKFLOW, Shop, node
 

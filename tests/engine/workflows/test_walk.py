@@ -24,7 +24,7 @@ from queues.engine import (
     retry_workflow,
     sweep,
 )
-from queues.engine.limits import NODE_TTL_S, WORKFLOW_RETENTION_S, WORKFLOW_STAGED_MS
+from queues.engine.constants import NODE_TTL_S, WORKFLOW_RETENTION_S, WORKFLOW_STAGED_MS
 
 from .shop import QUEUES, Shop, node
 

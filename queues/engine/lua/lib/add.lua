@@ -1,6 +1,7 @@
 -- add: puts new jobs into a queue (edges A and B), all or nothing; arguments as publish.lua lists them.
--- The first write needs memory, so on a full Redis nothing at all is written. Scripts include line or plain_line before it.
--- INCLUDES ids record run ready wake due expiry keys registry events minute_counts
+-- The first write needs memory, so on a full Redis nothing at all is written.
+-- Scripts include ready_places or plain_ready_places before it.
+-- INCLUDES ids record run ready wake due expiry_horizon keys registry events minute_counts
 
 -- The job that holds the idempotency key, or nil.
 local function holder_of_key()

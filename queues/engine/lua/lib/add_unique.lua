@@ -1,6 +1,6 @@
 -- add_unique: adds one job with a key that is held as long as a job is in certain states (lib/unique.lua), unless one that
 -- has the key is not done yet (or has not begun yet), or instead of one that waits. All or nothing, as lib/add.lua.
--- INCLUDES line add unique remove expired
+-- INCLUDES ready_places add unique remove has_expired
 local function add_unique(bodies)
   local held = redis.call('HGET', keys, key)
   local replaced, first

@@ -1,5 +1,5 @@
 -- blocked: begins jobs that wait for others (edge C), ids[2] and those behind it, whose records, runs and places are there.
--- INCLUDES expiry events minute_counts outgoing
+-- INCLUDES expiry_horizon events minute_counts outgoing
 local MEMBERS_MAX = 2000 -- values of one call: unpack can do some 8,000
 
 -- What the jobs wait for: the arguments from `first` to `last`; and the marks of open ones (lib/waits.lua).

@@ -1,5 +1,6 @@
 -- deliver: delivers jobs that a script has taken off the queue (consume.lua, consume_fair.lua). An expired job is dropped
--- instead; of those and of tombstones a call steps over so many only. Scripts include line or plain_line before it.
+-- instead; of those and of tombstones a call steps over so many only.
+-- Scripts include ready_places or plain_ready_places before it.
 -- INCLUDES ids record run ready wake due registry events minute_counts remove outgoing
 local asked = tonumber(count)
 local most = asked

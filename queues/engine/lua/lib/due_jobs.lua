@@ -1,6 +1,6 @@
 -- due_jobs: moves due jobs of one queue to ready, in order of their due times (edges E and J).
 -- `l` counts by how much later than due jobs were made ready: the lateness of the pump, or of the consumer that did it.
--- Scripts include line or plain_line before it.
+-- Scripts include ready_places or plain_ready_places before it.
 -- INCLUDES ready due events minute_counts
 local function earlier(a, b)
   if a[2] ~= b[2] then return a[2] < b[2] end

@@ -1,5 +1,5 @@
 -- failure: where a job goes whose attempt did not end in an ack (edges H and I). It has been taken out of `working`.
--- INCLUDES record run line expiry backoff outgoing
+-- INCLUDES record run ready_places expiry_horizon backoff outgoing
 local OUTCOME_FAILED = 1
 local OUTCOME_LEASE_LOST = 2
 

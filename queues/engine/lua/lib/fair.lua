@@ -10,7 +10,7 @@
 -- Start-time fair queueing (Goyal, Vin and Cheng, 1996): a job that starts at virtual time t lets the next of its key start at
 -- t + 1 / weight. Virtual time is the latest start time of a job that was delivered; a key that comes back starts there.
 -- Rates are those of the generic cell rate algorithm: one time per key, up to which its past jobs have used its rate.
--- INCLUDES ready expiry
+-- INCLUDES ready expiry_horizon
 local TURN_LIMITED = 4503599627370496 -- 2^52
 local TURN_RESTS = 9007199254740992 -- 2^53
 local SHARE_KEPT_MS = 10000 -- for so long a key without jobs is remembered that has had more than its share

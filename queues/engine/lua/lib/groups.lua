@@ -11,7 +11,7 @@
 -- Other scripts that delete a member take it out of `grouped` only: its other entries are passed over, and dropped by a look.
 -- Body of a batch: of each member: id · u32 n, its record. queues/engine/record.py makes JSON of it.
 -- Scripts include line before it.
--- INCLUDES ids record run ready wake due expiry events minute_counts remove expired
+-- INCLUDES ids record run ready wake due expiry_horizon events minute_counts remove has_expired
 local MEMBERS_MAX = 500 -- of a batch
 local MEMBERS_PER_CALL = 250 -- after so many one call flushes no further group, nor a further batch of one
 local BATCH_BYTES = 393216 -- so many bytes of records make a group full, and a batch does not get more, but for one member

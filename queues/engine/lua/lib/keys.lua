@@ -1,6 +1,6 @@
 -- keys: drops expired idempotency keys, some at a time. Only memory depends on when: add.lua checks a key's own expiry.
 -- `k:QUEUE` in `flags`: when to look next, HSCAN's cursor, earliest expiry that was found so far.
--- INCLUDES expiry
+-- INCLUDES expiry_horizon
 local KEYS_FEW = 500
 local KEY_BYTES = 32 -- of a value; one that is longer is held as long as its job is in certain states (lib/unique.lua)
 

@@ -1,7 +1,7 @@
 -- oldest: how long ready jobs have been due. Bounded: 100 entries of the list are looked at, and a few of each priority.
 -- No long record is read: such jobs have a run (lib/record.lua).
 -- Of jobs with limit keys the first of some keys are looked at.
--- INCLUDES ids record run expired ready fair
+-- INCLUDES ids record run has_expired ready fair
 local LIST_LOOKS = 100
 local BAND_LOOKS = 2
 local KEY_LOOKS = 16

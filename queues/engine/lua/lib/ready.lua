@@ -6,7 +6,7 @@
 -- While the sweeper takes many of them out (lib/compact.lua) the list is in two parts: `front` goes before `ready`.
 -- `ready` is empty only if `front` is.
 -- Jobs with a limit key are in neither, but in `lines` (lib/fair.lua).
--- INCLUDES expiry
+-- INCLUDES expiry_horizon
 local RANK_STEP = 17592186044416 -- 2^44
 local RANK_DEFAULT = 1759218604441600 -- of priority 0
 
@@ -24,7 +24,7 @@ local function free_rank(priority, at_head)
   return math.max(band + now, last[2] and tonumber(last[2]) + 1 or 0)
 end
 
--- A job without a limit key; with one: lib/line.lua.
+-- A job without a limit key; with one: lib/ready_places.lua.
 local function put_plain(id, priority)
   if priority == 0 then
     redis.call('RPUSH', ready, id)

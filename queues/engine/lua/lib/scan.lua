@@ -1,10 +1,10 @@
--- scan: looks at all waiting jobs of a queue whose horizon (lib/expiry.lua) has come, some at a time, and puts those that
+-- scan: looks at all waiting jobs of a queue whose horizon (lib/expiry_horizon.lua) has come, some at a time, and puts those that
 -- expire before the new horizon into `expiring`, as well as those that have expired.
 -- The new horizon is set first, so jobs that begin to wait during the scan heed it. Jobs go from where they are to where
 -- the scan comes later: delayed and retry are scanned before `lines` and the list, and the list from its tail, for counted from there
 -- a place only moves towards the head. Delayed jobs that are due behind the horizon do not expire before it.
 -- `s:QUEUE` in `flags` is the place: segment, score or index, id.
--- INCLUDES record run expired walk
+-- INCLUDES record run has_expired jobs_in_order
 local SCAN_AHEAD_MS = 600000
 local SCAN_AHEAD_PER_JOB_MS = 1 -- to look at a job takes a thousandth of that
 local SCAN_CHUNK = 100

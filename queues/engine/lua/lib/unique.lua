@@ -2,7 +2,7 @@
 -- a publish with the key looks at the job. So no key outlives its job; lib/keys.lua drops what is left of it.
 -- The value of such a key, in `keys`: u48 expires ms (0: by the job alone) · 26 characters job id · mode · u48 ms: when the
 -- first job of those that replaced each other was published.
--- INCLUDES record run expired keys
+-- INCLUDES record run has_expired keys
 
 -- Whether the job, which exists, was ever delivered.
 local function has_begun(id)

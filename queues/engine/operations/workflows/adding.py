@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ... import ids, limits
+from ... import constants
 from ...errors import InvalidArgumentError, StoreUnavailableError, WorkflowConflictError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
-from ...names import check_workflow_id
+from ...names import check_workflow_id, make_id, random_start
 from ...operation import Operation, Paced, Plan, in_pages
 from ...values import Dependency
 from ...workflow_values import NodeRequest, NodesAdded
@@ -36,7 +36,7 @@ def create_workflow(
     nodes: Sequence[NodeRequest],
     *,
     name: str = "",
-    retention_ms: int = limits.WORKFLOW_RETENTION_S * 1000,
+    retention_ms: int = constants.WORKFLOW_RETENTION_S * 1000,
     now_ms: int | None = None,
 ) -> Plan[NodesAdded]:
     """Make a workflow and publish its jobs: all or nothing, and nothing if it was made by the same request before.
@@ -109,7 +109,7 @@ class _Request:
         names = [*own, *others]
         old: dict[str, Found] = {}
         record: records.Record | None = None
-        for part in in_pages(names, limits.NODES_PER_REQUEST):
+        for part in in_pages(names, constants.NODES_PER_REQUEST):
             (record,) = yield [records.find_nodes(self.workflow, part, digest=self.digest, now_ms=self.now_ms)]
             if record.is_repeated:
                 return None
@@ -129,7 +129,9 @@ class _Request:
 
     def _refuse_unknown(self, name: str) -> None:
         node = next(node for node in self.nodes if name in node.depends_on)
-        raise InvalidArgumentError(f'node "{node.name}" depends on "{name[: limits.NODE_NAME_MAX]}", which is unknown')
+        raise InvalidArgumentError(
+            f'node "{node.name}" depends on "{name[: constants.NODE_NAME_MAX]}", which is unknown'
+        )
 
     def _stage(self, job_ids: Sequence[str], old: Mapping[str, Found]) -> Plan[None]:
         for part in _parts(self._pending(job_ids, old)):
@@ -196,14 +198,14 @@ class _Request:
             name = next(name for name, found in old.items() if found.number == commit.value)
             return WorkflowConflictError(f'node "{name}" was deleted or has expired, so nothing can wait for it')
         return InvalidArgumentError(
-            f"too many nodes: the workflow has {commit.value}, cannot exceed {limits.WORKFLOW_NODES_MAX}"
+            f"too many nodes: the workflow has {commit.value}, cannot exceed {constants.WORKFLOW_NODES_MAX}"
         )
 
 
 def _job_ids(now_ms: int, number: int) -> list[str]:
     """Ascending ids, all with this time."""
-    random, counter = ids.random_start(number)
-    return [ids.make_id(now_ms, random, counter + place) for place in range(number)]
+    random, counter = random_start(number)
+    return [make_id(now_ms, random, counter + place) for place in range(number)]
 
 
 def _parts(bodies: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
@@ -211,7 +213,7 @@ def _parts(bodies: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, byte
     part: list[tuple[str, bytes]] = []
     size = 0
     for job_id, raw in bodies:
-        if part and (size + len(raw) > limits.NODE_STAGE_BYTES or len(part) == limits.NODE_PAGE):
+        if part and (size + len(raw) > constants.NODE_STAGE_BYTES or len(part) == constants.NODE_PAGE):
             yield part
             part, size = [], 0
         part.append((job_id, raw))

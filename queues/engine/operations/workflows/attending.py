@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from ... import limits
+from ... import constants
 from ...errors import TaskqError
 from ...keys import Layout, WorkflowKeys
 from ...operation import Apart, Plan
 from ...values import Counts
 from ...workflow_values import WorkflowState
-from ..control import delete_jobs
+from ..jobs import delete_jobs
 from . import records
 from .cancelling import cancel_nodes
 from .publishing import publish_pending
@@ -29,7 +29,7 @@ def attend_workflows(layout: Layout, *, now_ms: int | None = None) -> Plan[Count
     answers = yield Apart(takes)
     errors = [answer for answer in answers if isinstance(answer, TaskqError)]
     names = [name for answer in answers if not isinstance(answer, TaskqError) for name in answer]
-    more = any(not isinstance(one, TaskqError) and len(one) == limits.WORKFLOWS_AT_ONCE for one in answers)
+    more = any(not isinstance(one, TaskqError) and len(one) == constants.WORKFLOWS_AT_ONCE for one in answers)
     for name in names:
         namespace, _, workflow_id = name.partition("/")
         try:
@@ -78,8 +78,8 @@ def _forget(workflow: WorkflowKeys, now_ms: int | None) -> Plan[None]:
 
 def _delete_jobs(layout: Layout, workflow: WorkflowKeys, nodes: int, now_ms: int | None) -> Plan[None]:
     """Delete the jobs of all nodes, and with them their results."""
-    for first in range(0, nodes, limits.NODE_PAGE):
-        (page,) = yield [records.read_nodes(workflow, first=first, limit=min(limits.NODE_PAGE, nodes - first))]
+    for first in range(0, nodes, constants.NODE_PAGE):
+        (page,) = yield [records.read_nodes(workflow, first=first, limit=min(constants.NODE_PAGE, nodes - first))]
         by_queue: dict[str, list[str]] = defaultdict(list)
         for node, _ in page:
             by_queue[node.queue].append(node.job_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import limits
+from ... import constants
 from ...errors import WorkflowConflictError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
 from ...names import check_workflow_id
@@ -44,7 +44,7 @@ def cancel_nodes(layout: Layout, workflow: WorkflowKeys, *, given: str, now_ms: 
     (record,) = yield [records.find_nodes(workflow, now_ms=now_ms)]
     if record.summary is None:
         return
-    total, size = record.summary.nodes_total, limits.NODE_PAGE
+    total, size = record.summary.nodes_total, constants.NODE_PAGE
     for first in reversed(range(0, total, size)):
         (page,) = yield [records.read_nodes(workflow, first=first, limit=min(size, total - first))]
         yield from _cancel_page(layout, workflow, page, given, now_ms)

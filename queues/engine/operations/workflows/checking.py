@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ... import limits
+from ... import constants
 from ...errors import InvalidArgumentError
 from ...names import check_queue
 from ...workflow_values import NodeRequest
 from ..publish import PreparedOptions, prepare
 
-RESULT_KEPT_MS: Final = limits.SECONDS_MAX * 1000
+RESULT_KEPT_MS: Final = constants.SECONDS_MAX * 1000
 """Retention of the jobs of nodes: they and their results are deleted with their workflow (`attending`)."""
 
 _SHOWN: Final = 40
@@ -22,33 +22,33 @@ _CYCLE_SHOWN: Final = 20
 
 def check_workflow_name(name: str) -> None:
     """Raises InvalidArgumentError."""
-    if len(name) > limits.WORKFLOW_NAME_MAX or not name.isprintable():
+    if len(name) > constants.WORKFLOW_NAME_MAX or not name.isprintable():
         raise InvalidArgumentError(
-            f"invalid name: expected up to {limits.WORKFLOW_NAME_MAX} characters without control characters"
+            f"invalid name: expected up to {constants.WORKFLOW_NAME_MAX} characters without control characters"
         )
 
 
 def check_retention(retention_ms: int) -> None:
     """Raises InvalidArgumentError."""
-    if not limits.WORKFLOW_RETENTION_MIN_S * 1000 <= retention_ms <= limits.SECONDS_MAX * 1000:
-        raise InvalidArgumentError(f"invalid retention: it is {limits.WORKFLOW_RETENTION_MIN_S} seconds or more")
+    if not constants.WORKFLOW_RETENTION_MIN_S * 1000 <= retention_ms <= constants.SECONDS_MAX * 1000:
+        raise InvalidArgumentError(f"invalid retention: it is {constants.WORKFLOW_RETENTION_MIN_S} seconds or more")
 
 
 def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[PreparedOptions, ...]:
     """The options that the job of each node is published with. Raises InvalidArgumentError, which names the node.
 
     Does not check whether the workflow has the nodes that these depend on and that are not among them."""
-    if not 1 <= len(nodes) <= limits.NODES_PER_REQUEST:
+    if not 1 <= len(nodes) <= constants.NODES_PER_REQUEST:
         raise InvalidArgumentError(
-            f"too many nodes, a request cannot exceed {limits.NODES_PER_REQUEST}" if nodes else "no nodes"
+            f"too many nodes, a request cannot exceed {constants.NODES_PER_REQUEST}" if nodes else "no nodes"
         )
     names: set[str] = set()
     prepared = []
     edges = 0
     for node in nodes:
-        if not 1 <= len(node.name) <= limits.NODE_NAME_MAX or not node.name.isprintable():
+        if not 1 <= len(node.name) <= constants.NODE_NAME_MAX or not node.name.isprintable():
             raise InvalidArgumentError(
-                f"invalid node name {node.name[:_SHOWN]!r}: expected 1 to {limits.NODE_NAME_MAX} characters "
+                f"invalid node name {node.name[:_SHOWN]!r}: expected 1 to {constants.NODE_NAME_MAX} characters "
                 "without control characters"
             )
         if node.name in names:
@@ -56,8 +56,8 @@ def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[PreparedOptions, ...]:
         names.add(node.name)
         prepared.append(_prepare(node))
         edges += len(node.depends_on)
-    if edges > limits.EDGES_PER_REQUEST:
-        raise InvalidArgumentError(f"too many dependencies, a request cannot exceed {limits.EDGES_PER_REQUEST}")
+    if edges > constants.EDGES_PER_REQUEST:
+        raise InvalidArgumentError(f"too many dependencies, a request cannot exceed {constants.EDGES_PER_REQUEST}")
     cycle = find_cycle_among({node.name: node.depends_on for node in nodes})
     if cycle:
         shown = [*cycle[:_CYCLE_SHOWN], "…", cycle[-1]] if len(cycle) > _CYCLE_SHOWN else cycle
@@ -68,11 +68,11 @@ def check_nodes(nodes: Sequence[NodeRequest]) -> tuple[PreparedOptions, ...]:
 def _prepare(node: NodeRequest) -> PreparedOptions:
     try:
         check_queue(node.queue)
-        if len(node.depends_on) > limits.NODE_DEPENDENCIES_MAX:
-            raise InvalidArgumentError(f"too many dependencies, cannot exceed {limits.NODE_DEPENDENCIES_MAX}")
+        if len(node.depends_on) > constants.NODE_DEPENDENCIES_MAX:
+            raise InvalidArgumentError(f"too many dependencies, cannot exceed {constants.NODE_DEPENDENCIES_MAX}")
         if len(set(node.depends_on)) < len(node.depends_on):
             raise InvalidArgumentError("a dependency is there twice")
-        if len(node.body) > limits.BODY_MAX_BYTES:
+        if len(node.body) > constants.BODY_MAX_BYTES:
             raise InvalidArgumentError("body too large")
         options = node.options
         if options.key is not None:

@@ -6,10 +6,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ... import limits
+from ... import constants
 from ...keys import QueueKeys
-from ...operation import Argument, Operation, Plan, Relay, Reply, in_pages
-from ...reply import clock_argument, expect_ok, is_ok, is_ok_above_zero, tag_of
+from ...operation import (
+    Argument,
+    Operation,
+    Plan,
+    Relay,
+    Reply,
+    clock_argument,
+    expect_ok,
+    in_pages,
+    is_ok,
+    is_ok_above_zero,
+    tag_of,
+)
 from ...scripts import load
 from .nodes import PendingJob
 
@@ -80,7 +91,7 @@ def facts_calls(
     by_queue: dict[QueueKeys, list[int]] = defaultdict(list)
     for place, (queue, _) in enumerate(jobs):
         by_queue[queue].append(place)
-    parts = [(queue, part) for queue, places in by_queue.items() for part in in_pages(places, limits.NODE_PAGE)]
+    parts = [(queue, part) for queue, places in by_queue.items() for part in in_pages(places, constants.NODE_PAGE)]
     return [(part, node_facts(queue, [jobs[place][1] for place in part], now_ms=now_ms)) for queue, part in parts]
 
 
@@ -110,7 +121,7 @@ def revive_nodes(
     args: list[Argument] = []
     for job_id, waits in jobs:
         args += (job_id, len(waits), *waits)
-    head = (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, limits.NODE_TTL_S * 1000)
+    head = (clock_argument(now_ms), queue.name, queue.channel, queue.events_cap, constants.NODE_TTL_S * 1000)
     return Operation(
         _REVIVE,
         queue.select(_REVIVE.keys),

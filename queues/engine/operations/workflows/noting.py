@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ... import limits
+from ... import constants
 from ...errors import TaskqError
 from ...keys import Layout, QueueKeys
 from ...operation import Apart, Operation, Plan, in_pages
@@ -50,7 +50,7 @@ def note_ends(layout: Layout, ends: Sequence[NodeEnd], *, now_ms: int | None = N
     parts: list[list[int]] = []
     operations: list[Operation[Any]] = []
     for (namespace, workflow_id), its in fates.items():
-        for part in in_pages(its, limits.NODE_PAGE):
+        for part in in_pages(its, constants.NODE_PAGE):
             parts.append([place for place, _, _ in part])
             operations.append(
                 records.note_nodes(

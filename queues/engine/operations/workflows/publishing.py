@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ... import limits
+from ... import constants
 from ...keys import Layout, QueueKeys, WorkflowKeys
 from ...operation import Argument, Operation, Paced, Plan, in_pages
 from ...values import Dependency, DependencyFailure
@@ -38,7 +38,7 @@ def publish_pending(layout: Layout, workflow: WorkflowKeys, *, now_ms: int | Non
                 yield from _tell_again(layout, workflow, now_ms)
             return state
         calls = [
-            _publish(layout, workflow, part, found.now_ms + limits.PUBLISH_WITHIN_MS, now_ms)
+            _publish(layout, workflow, part, found.now_ms + constants.PUBLISH_WITHIN_MS, now_ms)
             for part in _calls(found.nodes)
         ]
         in_time = yield Paced(calls)
@@ -67,7 +67,7 @@ def _tell_again(layout: Layout, workflow: WorkflowKeys, now_ms: int | None) -> P
     told: list[Operation[Any]] = [
         settle(layout.queue(workflow.namespace, queue), part, now_ms=now_ms)
         for queue, its in settlements.items()
-        for part in in_pages(its, limits.SETTLE_PAGE)
+        for part in in_pages(its, constants.SETTLE_PAGE)
     ]
     if told:
         yield told
@@ -84,8 +84,8 @@ def _calls(jobs: Sequence[_Job]) -> list[list[_Job]]:
         call: list[_Job] = []
         for job in group:
             its_entries, its_size = len(job[2].waits) + len(job[2].dependants), len(job[2].body)
-            is_full = len(call) == limits.NODE_PUBLISH_MAX or entries + its_entries > _ENTRIES_MAX
-            if call and (is_full or size + its_size > limits.NODE_STAGE_BYTES):
+            is_full = len(call) == constants.NODE_PUBLISH_MAX or entries + its_entries > _ENTRIES_MAX
+            if call and (is_full or size + its_size > constants.NODE_STAGE_BYTES):
                 calls.append(call)
                 call, size, entries = [], 0, 0
             call.append(job)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from heapq import merge
 from typing import Final
 
-from ... import limits
+from ... import constants
 from ...errors import InvalidArgumentError, NodeNotFoundError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
 from ...names import check_workflow_id
@@ -62,8 +62,8 @@ def read_all(workflow: WorkflowKeys, now_ms: int | None) -> Plan[list[tuple[Node
     (record,) = yield [records.find_nodes(workflow, now_ms=now_ms)]
     total = record.summary.nodes_total if record.summary is not None else 0
     nodes: list[tuple[Node, Fate]] = []
-    for first in range(0, total, limits.NODE_READ_PAGE):
-        limit = min(limits.NODE_READ_PAGE, total - first)
+    for first in range(0, total, constants.NODE_READ_PAGE):
+        limit = min(constants.NODE_READ_PAGE, total - first)
         (page,) = yield [records.read_nodes(workflow, first=first, limit=limit)]
         nodes += page
     return nodes
@@ -71,9 +71,9 @@ def read_all(workflow: WorkflowKeys, now_ms: int | None) -> Plan[list[tuple[Node
 
 def _read_pages(workflow: WorkflowKeys, first: int, end: int) -> Plan[list[tuple[Node, Fate]]]:
     found: list[tuple[Node, Fate]] = []
-    starts = range(first, end, limits.NODE_READ_PAGE)
+    starts = range(first, end, constants.NODE_READ_PAGE)
     pages = yield [
-        records.read_nodes(workflow, first=start, limit=min(limits.NODE_READ_PAGE, end - start)) for start in starts
+        records.read_nodes(workflow, first=start, limit=min(constants.NODE_READ_PAGE, end - start)) for start in starts
     ]
     for page in pages:
         found += page
@@ -105,7 +105,7 @@ def _names(workflow: WorkflowKeys, found: Sequence[tuple[Node, Fate]], first: in
 
 def _read_numbers(workflow: WorkflowKeys, numbers: Iterable[int]) -> Plan[dict[int, Node]]:
     """Nodes by their numbers: at least those with these numbers, for whole pages are read."""
-    size = limits.NODE_READ_PAGE
+    size = constants.NODE_READ_PAGE
     starts = sorted({number - number % size for number in numbers})
     if not starts:
         return {}
@@ -155,9 +155,9 @@ def list_workflows(
     layout: Layout, namespace: str, *, after: str = "", limit: int = 50, now_ms: int | None = None
 ) -> Plan[WorkflowPage]:
     """A page of the namespace's workflows without their nodes, the newest first."""
-    if not 1 <= limit <= limits.WORKFLOW_PAGE_MAX:
+    if not 1 <= limit <= constants.WORKFLOW_PAGE_MAX:
         raise InvalidArgumentError("invalid limit")
-    if not after.isascii() or not after.isprintable() or len(after) > 13 + 1 + limits.WORKFLOW_ID_MAX:
+    if not after.isascii() or not after.isprintable() or len(after) > 13 + 1 + constants.WORKFLOW_ID_MAX:
         raise InvalidArgumentError("invalid after")
     before = f"({after}" if after else "+"
     pages = yield [
@@ -190,17 +190,17 @@ def read_results(
     found = record.found[0]
     if found is None:
         raise NodeNotFoundError
-    needs = found.node.needs[after : after + limits.NODES_PER_REQUEST]
+    needs = found.node.needs[after : after + constants.NODES_PER_REQUEST]
     needed = yield from _read_numbers(workflow, needs)
     results: list[NodeResult] = []
     total, at_once = 0, _AT_ONCE
-    while len(results) < len(needs) and total < limits.PAGE_BUDGET_BYTES:
+    while len(results) < len(needs) and total < constants.PAGE_BUDGET_BYTES:
         part = [needed[number] for number in needs[len(results) : len(results) + at_once]]
         answers = yield Paced([result(layout.queue(namespace, one.queue), one.job_id, now_ms=now_ms) for one in part])
         for one, answer in zip(part, answers, strict=True):
             total += len(answer.body or b"")
             is_there = answer.state is JobState.COMPLETED
             results.append(NodeResult(name=one.name, is_there=is_there, body=answer.body))
-        at_once = limits.NODE_PAGE if total < _SMALL_BYTES * len(results) else _AT_ONCE
+        at_once = constants.NODE_PAGE if total < _SMALL_BYTES * len(results) else _AT_ONCE
     read = after + len(results)
     return NodeResults(results=tuple(results), after=read if read < len(found.node.needs) else None)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ... import limits
+from ... import constants
 from ...keys import WorkflowKeys, partition_keys, workflow_index_key
-from ...operation import Argument, Operation, Reply
-from ...reply import clock_argument, expect_ok, tag_of, unexpected
+from ...operation import Argument, Operation, Reply, clock_argument, expect_ok, tag_of, unexpected
 from ...scripts import Script, load
 from ...workflow_values import WorkflowState, WorkflowSummary
 from .nodes import PENDING, Fate, Node, PendingJob, fate_of, node_of, pending_of
@@ -90,7 +89,7 @@ def stage_nodes(
     return Operation(
         _STAGE,
         workflow.select(_STAGE.keys),
-        (clock_argument(now_ms), workflow.name, limits.WORKFLOW_STAGED_MS, *args),
+        (clock_argument(now_ms), workflow.name, constants.WORKFLOW_STAGED_MS, *args),
         lambda reply: not expect_ok(_STAGE, reply),
         alone=True,
     )
@@ -136,7 +135,7 @@ def commit_nodes(
         digest,
         name,
         retention_ms,
-        limits.WORKFLOW_NODES_MAX,
+        constants.WORKFLOW_NODES_MAX,
         len(needed),
         len(nodes),
         *needed,
@@ -161,7 +160,7 @@ def read_unpublished(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Op
             int(now), tuple([(int(number), node_of(node), pending_of(raw)) for number, node, raw in nodes])
         )
 
-    args = (clock_argument(now_ms), limits.NODE_PAGE, limits.NODE_STAGE_BYTES)
+    args = (clock_argument(now_ms), constants.NODE_PAGE, constants.NODE_STAGE_BYTES)
     return Operation(_READ_UNPUBLISHED, workflow.select(_READ_UNPUBLISHED.keys), args, decode, alone=True)
 
 
@@ -232,7 +231,7 @@ class Asked(NamedTuple):
 
 def cancel_record(workflow: WorkflowKeys, *, now_ms: int | None = None) -> Operation[Asked]:
     """Mark a workflow as cancelled."""
-    args = (clock_argument(now_ms), workflow.name, limits.PUBLISH_WITHIN_MS + limits.CANCEL_AGAIN_AFTER_MS)
+    args = (clock_argument(now_ms), workflow.name, constants.PUBLISH_WITHIN_MS + constants.CANCEL_AGAIN_AFTER_MS)
     return Operation(_CANCEL, workflow.select(_CANCEL.keys), args, lambda reply: _asked(_CANCEL, reply))
 
 
@@ -296,7 +295,7 @@ def take_workflows(partition: int, *, now_ms: int | None = None) -> Operation[tu
 
     They are returned again a moment later, in case the caller died.
     """
-    args = (clock_argument(now_ms), limits.WORKFLOWS_AT_ONCE, limits.ATTEND_AGAIN_MS)
+    args = (clock_argument(now_ms), constants.WORKFLOWS_AT_ONCE, constants.ATTEND_AGAIN_MS)
     return Operation(
         _TAKE,
         (partition_keys(partition)["workflows"],),
@@ -307,7 +306,7 @@ def take_workflows(partition: int, *, now_ms: int | None = None) -> Operation[tu
 
 def drop_staged(workflow: WorkflowKeys, *, cursor: str, now_ms: int | None = None) -> Operation[str]:
     """Drop bodies that were not added in time. Returns the cursor of the next call; "0": it was at the end."""
-    args = (clock_argument(now_ms), workflow.name, limits.WORKFLOW_STAGED_MS, cursor)
+    args = (clock_argument(now_ms), workflow.name, constants.WORKFLOW_STAGED_MS, cursor)
     return Operation(
         _DROP_STAGED,
         workflow.select(_DROP_STAGED.keys),
@@ -320,5 +319,5 @@ def forget_workflow(workflow: WorkflowKeys) -> Operation[int]:
     """Drop a part of the record. Returns how many fields are left."""
     keys = workflow.select(_FORGET.keys)
     return Operation(
-        _FORGET, keys, (workflow.name, limits.NODE_READ_PAGE), lambda reply: int(expect_ok(_FORGET, reply)[0])
+        _FORGET, keys, (workflow.name, constants.NODE_READ_PAGE), lambda reply: int(expect_ok(_FORGET, reply)[0])
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ... import limits
+from ... import constants
 from ...errors import WorkflowConflictError, WorkflowNotFoundError
 from ...keys import Layout, WorkflowKeys
 from ...names import check_workflow_id
@@ -144,7 +144,7 @@ def _parts(jobs: Sequence[tuple[str, list[str]]]) -> list[list[tuple[str, list[s
     parts: list[list[tuple[str, list[str]]]] = [[]]
     size = 0
     for job in jobs:
-        if parts[-1] and size + 1 + len(job[1]) > limits.NODE_PAGE:
+        if parts[-1] and size + 1 + len(job[1]) > constants.NODE_PAGE:
             parts.append([])
             size = 0
         parts[-1].append(job)

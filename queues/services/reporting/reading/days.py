@@ -10,8 +10,8 @@ from django.utils import timezone
 from queues.models import ReportDay, ReportState
 from queues.pools.database import read_metadata
 
+from ....pools.ttl_cache import Recent
 from ...permissions import User, sees_everything
-from ...recent import Recent
 from ..failures import BadRangeError
 from ..values import DayEntry, DayState, LatestReport
 from .day_reports import DAYS_MAX, entry_of

@@ -15,7 +15,7 @@ from taskq.django.django_app import app, choose_app
 from taskq.django.outbox.process import OutboxProcess
 from taskq.django.outbox.relay import BATCH, OutboxRelay
 from taskq.django.outbox.rows import database_of
-from taskq.outcomes import TaskqClientError
+from taskq.errors import TaskqClientError
 
 
 class Command(BaseCommand):

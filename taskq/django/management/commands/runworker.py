@@ -14,7 +14,7 @@ from django.utils.autoreload import get_child_arguments
 from queues.engine import TaskqError
 from taskq.cli.run_worker import add_arguments, run_worker
 from taskq.django.django_app import DjangoApp, app, choose_app, taskq_backends
-from taskq.outcomes import TaskqClientError
+from taskq.errors import TaskqClientError
 
 
 class Command(BaseCommand):
