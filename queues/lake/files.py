@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from .deletion import deleted_days
 from .footers import DamagedFooterError, Footer, read_footer
 from .names import (
+    DELETED,
     GAPS,
     DrainedName,
     EntryId,
@@ -75,11 +77,15 @@ class DamagedFileError(LakeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayFiles:
-    """What the lake has of a UTC day. What is in `corrupt` is in neither `live` nor `gaps`."""
+    """What the lake has of a UTC day. What is in `corrupt` is in neither `live` nor `gaps`.
+
+    `covered`: by the URL of an hour's directory, `HourFiles.covered`.
+    """
 
     live: tuple[LakeFile, ...]
     corrupt: tuple[DamagedFile, ...]
     gaps: tuple[Gap, ...]
+    covered: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -127,6 +133,12 @@ class HourFiles:
             ):
                 yield name
 
+    @property
+    def covered(self) -> frozenset[str]:
+        """Names of the files whose events count, compacted or not: what compaction has made is named by its sources."""
+        merged = (self.sources.get(name, frozenset()) for name in self.live)
+        return frozenset(name for name in {*self.live, *frozenset().union(*merged)} if not is_compacted(name))
+
     def ranges(self, pool: str, partition: int) -> list[tuple[EntryId, EntryId]]:
         """Which entries of a stream have been written here, also those that compaction has taken since."""
         names = (parse_drained(name) for name in {*self.entries, *self.taken})
@@ -159,14 +171,29 @@ def read_hour(storage: Storage, folder: str) -> HourFiles:
     raise LakeError(f"{storage.url(folder)}: files come and go")
 
 
-def read_day(url: str, day: date) -> DayFiles:
-    """What counts of a UTC day, each file's footer checked. Raises LakeError if the lake cannot be read at all."""
+SealCheck = Callable[[Mapping[str, Entry]], Mapping[str, int]]
+"""Says of these files, by URL, how many events those have that are as they were written."""
+
+
+def read_day(url: str, day: date, *, check_seals: SealCheck | None = None) -> DayFiles:
+    """What counts of a UTC day, each file's footer checked: here, unless `check_seals` says that the file is sound.
+    Nothing if the day was deleted.
+
+    Raises LakeError if the lake cannot be read at all.
+    """
     storage = Storage(url)
+    if day in deleted_days(storage):
+        return DayFiles(live=(), corrupt=(), gaps=())
     live: list[LakeFile] = []
     corrupt: list[DamagedFile] = []
+    covered: dict[str, frozenset[str]] = {}
+    folders = hour_folders(storage, day)
+    known = check_seals(_live_files(storage, folders)) if check_seals else {}
     with ThreadPoolExecutor(READERS) as threads:
-        for folder in hour_folders(storage, day):
-            for file in _check_hour(storage, folder, threads):
+        for folder in folders:
+            hour, checked = _check_hour(storage, folder, threads, known)
+            covered[storage.url(folder)] = hour.covered
+            for file in checked:
                 if isinstance(file, LakeFile):
                     live.append(file)
                 else:
@@ -177,20 +204,28 @@ def read_day(url: str, day: date) -> DayFiles:
             gaps.append(gap)
         else:
             corrupt.append(gap)
-    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps))
+    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps), covered=covered)
 
 
-def _check_hour(storage: Storage, folder: str, threads: ThreadPoolExecutor) -> list[LakeFile | DamagedFile]:
-    """The files of an hour that count, or what is wrong with them. Tried again if one goes away meanwhile."""
+def _live_files(storage: Storage, folders: Iterable[str]) -> dict[str, Entry]:
+    """By URL."""
+    hours = ((folder, read_hour(storage, folder)) for folder in folders)
+    return {storage.url(f"{folder}/{name}"): files.entries[name] for folder, files in hours for name in files.live}
+
+
+def _check_hour(
+    storage: Storage, folder: str, threads: ThreadPoolExecutor, known: Mapping[str, int]
+) -> tuple[HourFiles, list[LakeFile | DamagedFile]]:
+    """The files of an hour, and those that count or what is wrong with them. Tried again if one goes away meanwhile."""
     for tries_left in reversed(range(READ_TRIES)):
         files = read_hour(storage, folder)
         entries = [files.entries[name] for name in files.live]
-        checked = list(threads.map(lambda entry: _check(storage, folder, entry), entries))
+        checked = list(threads.map(lambda entry: _check(storage, folder, entry, known), entries))
         if None not in checked or not tries_left:
             break
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
     sound = [file for file in checked if file is not None]
-    return [*sound, *(_missing(storage, folder, name) for name in missing)]
+    return files, [*sound, *(_missing(storage, folder, name) for name in missing)]
 
 
 def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:
@@ -202,9 +237,14 @@ def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:
 
 
 def list_days(url: str) -> list[date]:
-    """Days that a lake, or reports, below `url` have something of, the earliest first. Raises LakeError."""
-    names = (entry.name for entry in Storage(url).list("") if entry.is_dir)
-    return sorted(day for day in map(day_of, names) if day is not None)
+    """Days that a lake, or reports, below `url` have something of, the earliest first; none that were deleted.
+
+    Raises LakeError.
+    """
+    storage = Storage(url)
+    names = [entry.name for entry in storage.list("") if entry.is_dir]
+    deleted = deleted_days(storage) if DELETED in names else frozenset()
+    return sorted(day for day in map(day_of, names) if day is not None and day not in deleted)
 
 
 def hour_folders(storage: Storage, day: date) -> list[str]:
@@ -266,10 +306,12 @@ def _footer(storage: Storage, path: str, file: Any) -> Footer:
     return footer
 
 
-def _check(storage: Storage, folder: str, entry: Entry) -> LakeFile | DamagedFile | None:
+def _check(storage: Storage, folder: str, entry: Entry, known: Mapping[str, int]) -> LakeFile | DamagedFile | None:
     """A file, or what is wrong with it; None: it is gone."""
     path = f"{folder}/{entry.name}"
     url = storage.url(path)
+    if (rows := known.get(url)) is not None:
+        return LakeFile(url=url, size=entry.size, rows=rows)
     try:
         return LakeFile(url=url, size=entry.size, rows=count_rows(storage, path))
     except FileNotFoundError:

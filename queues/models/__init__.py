@@ -15,10 +15,11 @@ from .incident import (
     IncidentSeverity,
 )
 from .namespace import Namespace, Token, TokenLimit
+from .objective import ObjectiveWindow
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
-from .report import QueueDay, ReportDay, ReportState, ReportTrigger
+from .report import LakeMeasurement, QueueDay, ReportDay, ReportState, ReportTrigger
 from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 
 __all__ = [
@@ -37,7 +38,9 @@ __all__ = [
     "IncidentKind",
     "IncidentLook",
     "IncidentSeverity",
+    "LakeMeasurement",
     "Namespace",
+    "ObjectiveWindow",
     "Overlap",
     "Pool",
     "PushEndpoint",

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
 from queues.pump.incidents import IncidentChores
+from queues.pump.lake_upkeep import LakeUpkeep
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
 from queues.services.pools.managing import check_pools, list_pools
@@ -43,6 +44,7 @@ class Command(BaseCommand):
             heartbeats=heartbeats,
             nightly=NightlyReports(),
             incidents=IncidentChores(),
+            lake=LakeUpkeep(),
         )
         if once:
             self._run_once(service)

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('queues', '0012_pool_events_memory_auto'),
+        ('queues', '0015_objectives'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
