@@ -145,13 +145,14 @@ def _report_failed(size: int, facts: Facts) -> str:
 
 def _objective_burn(size: int, facts: Facts) -> str:
     """In the reader's language: `text` is in that of the process that found it."""
-    if "burn_rate" not in facts:
+    rate = facts.get("burn_rate")
+    if not isinstance(rate, int | float):
         return str(facts.get("text") or _("The objective is at risk."))
     return _(
         "The error budget burns %(rate)s times too fast: in the last %(window)s, %(late)s of %(total)s deliveries "
         "came later than after %(objective)s s."
     ) % {
-        "rate": facts["burn_rate"],
+        "rate": f"{rate:g}",
         "window": facts.get("window"),
         "late": f"{_number(facts, 'late'):,}",
         "total": f"{_number(facts, 'total'):,}",
