@@ -1,7 +1,7 @@
-"""System checks: whether each pool is fit to hold jobs.
+"""System checks: whether each pool is fit to hold jobs, and the file of Spark's settings can be read.
 
-They ask every pool's Redis, so they run only when asked for: by `migrate` and `check --database default`, and by
-`check --deploy`. They only warn, whatever they find, so that a Redis that is away stops no migration.
+Those of pools ask every pool's Redis, so they run only when asked for: by `migrate` and `check --database default`, and
+by `check --deploy`. They only warn, whatever they find, so that a Redis that is away stops no migration.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.checks import CheckMessage, Tags, Warning, register
 from django.db import Error as DatabaseFault
+
+from queues.spark_settings import SparkSettingError, check_file
 
 POOL_TAG: Final = "pools"
 CHECK_IDS: Final = {
@@ -35,6 +38,20 @@ def check_pools(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> li
 def check_pools_on_deploy(**_kwargs: Any) -> list[CheckMessage]:
     """The same for `check --deploy`, which leaves out what is about databases."""
     return _warnings()
+
+
+@register()
+def check_spark_properties(**_kwargs: Any) -> list[CheckMessage]:
+    """A warning if TASKQ_SPARK_PROPERTIES names a file without settings of Spark's; processes that make no reports do
+    without it."""
+    if not settings.TASKQ_SPARK_PROPERTIES:
+        return []
+    try:
+        check_file(settings.TASKQ_SPARK_PROPERTIES)
+    except SparkSettingError as error:
+        hint = "runreport and the nightly report need it; other processes do not."
+        return [Warning(f"TASKQ_SPARK_PROPERTIES: {error}", hint=hint, id="queues.W010")]
+    return []
 
 
 def _warnings() -> list[CheckMessage]:

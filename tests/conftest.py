@@ -29,7 +29,7 @@ settings.load_profile("taskq")
 SHARING = {"tests/browser/": "browser", "tests/reports/": "reports"}
 """Folders whose modules share what takes seconds to start: a service and a browser; a Spark."""
 
-ALONE = ("tests/reports/test_cluster.py", "tests/reports/test_command.py")
+ALONE = tuple(f"tests/reports/test_{name}.py" for name in ("cluster", "command", "connect", "masters", "stores"))
 """What uses none of it, so that another process may run it."""
 
 LONGEST = (

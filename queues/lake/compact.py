@@ -26,10 +26,10 @@ from .files import (
     read_hour,
 )
 from .fingerprints import hour_of
-from .names import compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
+from .names import STALE_S, compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
 from .schema import arrow_schema
 from .storage import LakeError, Storage
-from .writer import STALE_S, parquet_writer, remove_stale
+from .writer import parquet_writer, remove_stale
 
 SORTED_BY: Final = [(name, "ascending") for name in ("pool", "namespace", "queue", "kind", "at")]
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from .deletion import deleted_days
 from .footers import DamagedFooterError, Footer, read_footer
 from .names import (
+    DELETED,
     GAPS,
     DrainedName,
     EntryId,
@@ -169,15 +171,27 @@ def read_hour(storage: Storage, folder: str) -> HourFiles:
     raise LakeError(f"{storage.url(folder)}: files come and go")
 
 
-def read_day(url: str, day: date) -> DayFiles:
-    """What counts of a UTC day, each file's footer checked. Raises LakeError if the lake cannot be read at all."""
+SealCheck = Callable[[Mapping[str, Entry]], Mapping[str, int]]
+"""Says of these files, by URL, how many events those have that are as they were written."""
+
+
+def read_day(url: str, day: date, *, check_seals: SealCheck | None = None) -> DayFiles:
+    """What counts of a UTC day, each file's footer checked: here, unless `check_seals` says that the file is sound.
+    Nothing if the day was deleted.
+
+    Raises LakeError if the lake cannot be read at all.
+    """
     storage = Storage(url)
+    if day in deleted_days(storage):
+        return DayFiles(live=(), corrupt=(), gaps=())
     live: list[LakeFile] = []
     corrupt: list[DamagedFile] = []
     covered: dict[str, frozenset[str]] = {}
+    folders = hour_folders(storage, day)
+    known = check_seals(_live_files(storage, folders)) if check_seals else {}
     with ThreadPoolExecutor(READERS) as threads:
-        for folder in hour_folders(storage, day):
-            hour, checked = _check_hour(storage, folder, threads)
+        for folder in folders:
+            hour, checked = _check_hour(storage, folder, threads, known)
             covered[storage.url(folder)] = hour.covered
             for file in checked:
                 if isinstance(file, LakeFile):
@@ -193,14 +207,20 @@ def read_day(url: str, day: date) -> DayFiles:
     return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps), covered=covered)
 
 
+def _live_files(storage: Storage, folders: Iterable[str]) -> dict[str, Entry]:
+    """By URL."""
+    hours = ((folder, read_hour(storage, folder)) for folder in folders)
+    return {storage.url(f"{folder}/{name}"): files.entries[name] for folder, files in hours for name in files.live}
+
+
 def _check_hour(
-    storage: Storage, folder: str, threads: ThreadPoolExecutor
+    storage: Storage, folder: str, threads: ThreadPoolExecutor, known: Mapping[str, int]
 ) -> tuple[HourFiles, list[LakeFile | DamagedFile]]:
     """The files of an hour, and those that count or what is wrong with them. Tried again if one goes away meanwhile."""
     for tries_left in reversed(range(READ_TRIES)):
         files = read_hour(storage, folder)
         entries = [files.entries[name] for name in files.live]
-        checked = list(threads.map(lambda entry: _check(storage, folder, entry), entries))
+        checked = list(threads.map(lambda entry: _check(storage, folder, entry, known), entries))
         if None not in checked or not tries_left:
             break
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
@@ -217,9 +237,14 @@ def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:
 
 
 def list_days(url: str) -> list[date]:
-    """Days that a lake, or reports, below `url` have something of, the earliest first. Raises LakeError."""
-    names = (entry.name for entry in Storage(url).list("") if entry.is_dir)
-    return sorted(day for day in map(day_of, names) if day is not None)
+    """Days that a lake, or reports, below `url` have something of, the earliest first; none that were deleted.
+
+    Raises LakeError.
+    """
+    storage = Storage(url)
+    names = [entry.name for entry in storage.list("") if entry.is_dir]
+    deleted = deleted_days(storage) if DELETED in names else frozenset()
+    return sorted(day for day in map(day_of, names) if day is not None and day not in deleted)
 
 
 def hour_folders(storage: Storage, day: date) -> list[str]:
@@ -281,10 +306,12 @@ def _footer(storage: Storage, path: str, file: Any) -> Footer:
     return footer
 
 
-def _check(storage: Storage, folder: str, entry: Entry) -> LakeFile | DamagedFile | None:
+def _check(storage: Storage, folder: str, entry: Entry, known: Mapping[str, int]) -> LakeFile | DamagedFile | None:
     """A file, or what is wrong with it; None: it is gone."""
     path = f"{folder}/{entry.name}"
     url = storage.url(path)
+    if (rows := known.get(url)) is not None:
+        return LakeFile(url=url, size=entry.size, rows=rows)
     try:
         return LakeFile(url=url, size=entry.size, rows=count_rows(storage, path))
     except FileNotFoundError:

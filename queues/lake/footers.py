@@ -15,12 +15,14 @@ from typing import IO, Any, Final, NamedTuple
 
 from .schema import SEALED_SINCE, VERSION_KEY
 
-_MAGIC: Final = b"\x00taskq\x01\x00"
+MAGIC: Final = b"\x00taskq\x01\x00"
 _SEAL: Final = struct.Struct("<8sQIII")
-"""_MAGIC, rows, CRC-32 of all before the seal, CRC-32 of all behind it, CRC-32 of the seal up to here."""
+"""MAGIC, rows, CRC-32 of all before the seal, CRC-32 of all behind it, CRC-32 of the seal up to here."""
+
+SEAL_SIZE: Final = _SEAL.size
 
 _PARQUET: Final = b"PAR1"
-_END: Final = 8
+END: Final = 8
 """Bytes behind the footer: its length, and _PARQUET."""
 
 _READ_AT_ONCE: Final = 65_536
@@ -36,13 +38,13 @@ class Seal(NamedTuple):
 
     def packed(self) -> bytes:
         """As it is in the file."""
-        head = _SEAL.pack(_MAGIC, *self, 0)[:-4]
+        head = _SEAL.pack(MAGIC, *self, 0)[:-4]
         return head + struct.pack("<I", zlib.crc32(head))
 
     @classmethod
     def unpacked(cls, content: bytes) -> Seal | None:
         """None if there is none, or if it is damaged."""
-        if len(content) != _SEAL.size or not content.startswith(_MAGIC):
+        if len(content) != SEAL_SIZE or not content.startswith(MAGIC):
             return None
         _, rows, data_crc, footer_crc, own_crc = _SEAL.unpack(content)
         return cls(rows, data_crc, footer_crc) if own_crc == zlib.crc32(content[:-4]) else None
@@ -77,17 +79,18 @@ def read_footer(file: IO[bytes]) -> Footer:
     import pyarrow.parquet as pq  # here, as in `files`
     from pyarrow import BufferReader
 
-    size = file.seek(0, io.SEEK_END)
+    file.seek(0, io.SEEK_END)  # not every file system's answers with the place
+    size = file.tell()
     tail = _tail(file, size, _READ_AT_ONCE)
-    if not tail.endswith(_PARQUET) or size < len(_PARQUET) + _END:
+    if not tail.endswith(_PARQUET) or size < len(_PARQUET) + END:
         raise DamagedFooterError(_unreadable(f"no Parquet footer at the end of {size:,} bytes"), _rows_in(tail))
-    behind = int.from_bytes(tail[-_END:-4], "little") + _END
+    behind = int.from_bytes(tail[-END:-4], "little") + END
     if behind > size - len(_PARQUET):
         raise DamagedFooterError(_unreadable("the footer is longer than the file"), _rows_in(tail))
-    if behind + _SEAL.size > len(tail):
-        tail = _tail(file, size, behind + _SEAL.size)
+    if behind + SEAL_SIZE > len(tail):
+        tail = _tail(file, size, behind + SEAL_SIZE)
     end = tail[-behind:]
-    seal = Seal.unpacked(tail[-behind - _SEAL.size : -behind])
+    seal = Seal.unpacked(tail[-behind - SEAL_SIZE : -behind])
     if seal is not None and seal.footer_crc != zlib.crc32(end):
         raise DamagedFooterError("is damaged: its footer is not the one that was written", seal.rows)
     try:
@@ -101,7 +104,7 @@ def read_footer(file: IO[bytes]) -> Footer:
     # (To look at its column chunks aborts the process if their number is wrong.)
     if rows != sum(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)):
         raise DamagedFooterError("is damaged: its footer contradicts itself about the number of rows")
-    start = size - behind - (_SEAL.size if seal else 0)
+    start = size - behind - (SEAL_SIZE if seal else 0)
     return Footer(metadata=metadata, version=version, seal=seal, start=start)
 
 
@@ -148,7 +151,7 @@ class SealingFile(io.RawIOBase):
         from pyarrow import BufferReader
 
         held = bytes(self._end or b"")
-        behind = int.from_bytes(held[-_END:-4], "little") + _END
+        behind = int.from_bytes(held[-END:-4], "little") + END
         self._pass_on(held[:-behind])
         footer = held[-behind:]
         rows = int(pq.read_metadata(BufferReader(footer)).num_rows)
@@ -172,8 +175,8 @@ def _chunks(file: IO[bytes], length: int) -> Iterator[bytes]:
 
 def _rows_in(tail: bytes) -> int | None:
     """As a seal says that lies anywhere in the end of a file whose footer cannot be read."""
-    at = tail.rfind(_MAGIC)
-    seal = Seal.unpacked(tail[at : at + _SEAL.size]) if at >= 0 else None
+    at = tail.rfind(MAGIC)
+    seal = Seal.unpacked(tail[at : at + SEAL_SIZE]) if at >= 0 else None
     return None if seal is None else seal.rows
 
 

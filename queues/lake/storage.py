@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
@@ -40,19 +40,23 @@ class Storage:
             self.fs, self.root = url_to_fs(os.path.expanduser(url) if "://" not in url else url)
         self.root = self.root.rstrip("/")
         self.is_local = isinstance(self.fs, LocalFileSystem)
+        # A file system forgets hosts, ports and accounts, which others need to find the same file.
+        self._url = str(self.fs.unstrip_protocol(self.root)) if self.is_local else url.rstrip("/")
 
     def path(self, relative: str) -> str:
         """As the file system calls it."""
-        return f"{self.root}/{relative}" if relative else self.root
+        return f"{self.root}/{relative}" if relative else self.root or "/"
 
     def url(self, relative: str) -> str:
-        """With its scheme: `file:///...`, `s3://...`."""
-        return str(self.fs.unstrip_protocol(self.path(relative)))
+        """With its scheme and authority: `file:///...`, `s3://bucket/...`, `hdfs://host:8020/...`."""
+        if relative:
+            return f"{self._url}/{relative}"
+        return self._url if "/" in self._url.partition("://")[2] else f"{self._url}/"
 
     def list(self, relative: str) -> list[Entry]:
         """What a directory holds, by name; nothing if there is no such directory."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             self.fs.invalidate_cache()
             try:
                 found = self.fs.ls(path, detail=True)
@@ -64,7 +68,7 @@ class Storage:
     def read(self, relative: str) -> bytes:
         """The whole of a small file. Raises FileNotFoundError."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             return bytes(self.fs.cat_file(path))
 
     def put(self, relative: str, content: bytes | memoryview) -> bool:
@@ -74,7 +78,7 @@ class Storage:
         if self.is_local:
             return self._put_locally(relative, temporary, content)
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             self.fs.invalidate_cache()
             if self.fs.exists(path):
                 return False
@@ -110,7 +114,7 @@ class Storage:
     def put_written(self, relative: str, temporary: str) -> bool:
         """Put a finished file, written under a temporary name in the same directory, into place. As `put`."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             if self.is_local:
                 return self._link(temporary, relative)
             self.fs.invalidate_cache()
@@ -123,7 +127,7 @@ class Storage:
     def make_dir(self, relative: str) -> None:
         """Make a directory and those above it, durably."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             if self.is_local:
                 _make_local_dir(Path(path))
             else:
@@ -132,18 +136,58 @@ class Storage:
     def open(self, relative: str, mode: str) -> Any:
         """An open binary file. Raises FileNotFoundError; errors while it is used are the file system's own."""
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             return open(path, mode) if self.is_local else self.fs.open(path, mode)
 
     def delete(self, relative: str) -> None:
         """Delete a file, if it is there."""
         path = self.path(relative)
-        with _told(path), suppress(FileNotFoundError):
+        with _told(self.url(relative)), suppress(FileNotFoundError):
             self.fs.rm_file(path)
+
+    def rename_dir(self, relative: str, to: str) -> bool:
+        """Rename a local directory, in one step and durably. False: it is not there."""
+        path = Path(self.path(relative))
+        with _told(str(path)):
+            try:
+                os.rename(path, self.path(to))
+            except FileNotFoundError:
+                return False
+            _write_out(path.parent)
+        return True
+
+    def delete_tree(self, relative: str) -> None:
+        """Delete a directory and all that is in it, if it is there."""
+        path = self.path(relative)
+        with _told(path), suppress(FileNotFoundError):
+            self.fs.invalidate_cache()
+            self.fs.rm(path, recursive=True)
+
+    def walk(self) -> Iterator[tuple[str, int]]:
+        """Each file's path and size in bytes. What goes away meanwhile is left out."""
+        if self.is_local:
+            yield from self._walk_locally()
+            return
+        with _told(self.root):
+            self.fs.invalidate_cache()
+            try:
+                found = self.fs.find(self.root, detail=True)
+            except FileNotFoundError:
+                return
+        for path, info in found.items():
+            yield path[len(self.root) :].lstrip("/"), int(info.get("size") or 0)
+
+    def _walk_locally(self) -> Iterator[tuple[str, int]]:
+        for folder, _, names in os.walk(self.root):
+            relative = os.path.relpath(folder, self.root)
+            for name in names:
+                with suppress(FileNotFoundError):
+                    size = os.stat(os.path.join(folder, name)).st_size
+                    yield name if relative == "." else f"{relative}/{name}", size
 
     def _put_locally(self, relative: str, temporary: str, content: bytes | memoryview) -> bool:
         path = self.path(relative)
-        with _told(path):
+        with _told(self.url(relative)):
             _make_local_dir(Path(path).parent)
             try:
                 with open(self.path(temporary), "xb") as file:
@@ -181,10 +225,19 @@ class Storage:
             self.fs.rm_file(self.path(temporary))
 
 
+_WRITTEN: Final = ("mtime", "LastModified", "last_modified", "modification_time", "modificationTime", "created")
+"""Each file system has a word of its own for when a file was last written."""
+
+_MS_FROM: Final = 1e11
+"""Greater numbers are no seconds since 1970, but ms: those of HDFS."""
+
+
 def _entry(info: dict[str, Any]) -> Entry:
-    written = info.get("mtime") or info.get("LastModified") or info.get("last_modified") or info.get("created")
+    written = next((found for name in _WRITTEN if (found := info.get(name))), None)
     if written is not None and not isinstance(written, int | float):
         written = written.timestamp()
+    elif written is not None and written > _MS_FROM:
+        written /= 1_000
     return Entry(
         name=info["name"].rstrip("/").rpartition("/")[2],
         size=int(info.get("size") or 0),

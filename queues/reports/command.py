@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import shutil
 import signal
 import sys
@@ -14,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
+from queues import spark_settings
 from queues.lake.storage import Storage
 
-from .failures import FutureDateError, ReportError, SparkMissingError
+from .failures import BadSettingError, FutureDateError, ReportError, SparkMissingError
 
 SCRATCH: Final = "_scratch-"
 STOPPED: Final = 128 + signal.SIGTERM
@@ -52,13 +54,16 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", required=True, help="URL or path of the reports")
     parser.add_argument("--run", required=True, help="name of this run; its files go to date=DAY/run=NAME/")
     parser.add_argument("--date", required=True, action="append", type=date.fromisoformat, metavar="YYYY-MM-DD")
-    parser.add_argument("--master", default="local[*]", help="Spark master (default: %(default)s)")
-    parser.add_argument("--memory", default="", help="Java heap, as 2g: Spark's own if local, each executor's if not")
-    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark's")
-    asked = parser.parse_args(argv)
-    if any("=" not in pair for pair in asked.conf):
-        parser.error("--conf takes KEY=VALUE")
-    return asked
+    parser.add_argument(
+        "--holiday",
+        action="append",
+        default=[],
+        type=date.fromisoformat,
+        metavar="YYYY-MM-DD",
+        help="a day that is not judged by the same weekday of past weeks, nor other days by it",
+    )
+    spark_settings.add_arguments(parser, master="local[*]")
+    return parser.parse_args(argv)
 
 
 def _report(asked: argparse.Namespace) -> None:
@@ -78,16 +83,17 @@ def _report(asked: argparse.Namespace) -> None:
         raise SparkMissingError(
             "Reports need Spark, which is not installed: pip install 'taskq[reports]' brings it."
         ) from error
-    options = session.SparkOptions(
-        master=asked.master, memory=asked.memory, conf=dict(pair.split("=", 1) for pair in asked.conf)
-    )
+    options = session.SparkOptions(**_spark(asked))
     try:
         output = Output(storage=Storage(asked.out), run_id=asked.run)
         Progress(days[0]).tell(Stage.STARTING, message=f"starting Spark ({options.master})")
         with _scratch(output.storage) as scratch, session.spark_session(options, scratch=scratch) as spark:
             for day in days:
                 try:
-                    DayReport(spark, lake=asked.lake, output=output, day=day).run(master=options.master)
+                    report = DayReport(
+                        spark, lake=asked.lake, output=output, day=day, holidays=frozenset(asked.holiday)
+                    )
+                    report.run(master=options.master)
                 except Exception as error:
                     with contextlib.suppress(Exception):
                         output.forget(day)
@@ -98,6 +104,19 @@ def _report(asked: argparse.Namespace) -> None:
         raise
     except Exception as error:
         raise failures.explain(error, java_alive=True, master=options.master) from error
+
+
+def _spark(asked: argparse.Namespace) -> dict[str, Any]:
+    """Master, memory and settings, from the arguments, the environment and the file. Raises BadSettingError."""
+    try:
+        pairs = spark_settings.parse_conf(os.environ.get(spark_settings.CONF_VARIABLE, ""))
+        settings = spark_settings.from_arguments(vars(asked)).over(spark_settings.SparkSettings(conf=pairs))
+        of_file = spark_settings.read_properties(settings.properties_file) if settings.properties_file else {}
+    except spark_settings.SparkSettingError as error:
+        raise BadSettingError(str(error)) from error
+    if settings.memory and settings.master.startswith("sc://"):
+        raise BadSettingError("memory is the server's to set where Spark is reached through Spark Connect")
+    return {"master": settings.master, "memory": settings.memory, "conf": {**of_file, **settings.conf}}
 
 
 @contextlib.contextmanager

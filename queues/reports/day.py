@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -14,21 +14,27 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from queues.lake.appended import read_appended
 from queues.lake.counts import NewestCounts, newest_counts
 from queues.lake.damage import find_damaged
-from queues.lake.files import DamagedFile, DayFiles, LakeFile, list_days, read_day
+from queues.lake.deletion import find_deletion
+from queues.lake.files import DamagedFile, DayFiles, Gap, LakeFile, list_days, read_day
+from queues.lake.reconciliation import balance_day, describe_difference
 from queues.lake.storage import LakeError, Storage
 
+from . import schema
 from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
 from .hour_cells import TABLES, CellFiles, HourCells, run_of
 from .progress import Progress, Stage, say
 from .reduction import FEW_ROWS, DayCells
-from .session import java_is_alive, java_times, plain_plans, side_by_side
+from .seals import executors_check
+from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
-from .tables.comparisons import DIFFERS, backlog_of, begun_of, changes_of
+from .tables.changes import changes_of
+from .tables.comparisons import DIFFERS, backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
@@ -66,8 +72,10 @@ class Times(NamedTuple):
 class DayReport:
     """Computes and writes the tables of a day; a file that is damaged is left out and named."""
 
-    def __init__(self, spark: SparkSession, *, lake: str, output: Output, day: date) -> None:
-        self._spark, self._output, self._day = spark, output, day
+    def __init__(
+        self, spark: SparkSession, *, lake: str, output: Output, day: date, holidays: Collection[date] = frozenset()
+    ) -> None:
+        self._spark, self._output, self._day, self._holidays = spark, output, day, holidays
         self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
         self._damaged: dict[str, DamagedFile] = {}
@@ -86,16 +94,18 @@ class DayReport:
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
         begun = time.monotonic()
-        up_s = java_times(self._spark)["up"]
+        up_s = java_times(self._spark).get("up", 0.0)
         for turn in range(RETRIES + 1):
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
             self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
-            files = read_day(self._lake, self._day)
+            files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
             self._live = self._readable(files.live)
             self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day)
-            before = read_day(self._lake, _day_before(self._day))
+            before = read_day(
+                self._lake, _day_before(self._day), check_seals=executors_check(self._spark, master=master)
+            )
             earlier = self._readable(before.live)
             left_out = self._damaged.values()
             run_id = f"{self._output.run_id}-{turn}"
@@ -117,7 +127,7 @@ class DayReport:
         summary = self._summary(files, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
         java = java_times(self._spark)
         seconds = {Stage.STARTING: up_s, **self._progress.seconds}  # of the process, and of this day
-        summary |= {"seconds": seconds, "java": java | {"up": java["up"] - up_s}}
+        summary |= {"seconds": seconds, "java": java}
         self._output.write_summary(self._day, summary)
         with suppress(LakeError, OSError):
             self._cells.files.remove_stale()
@@ -125,7 +135,10 @@ class DayReport:
         return summary
 
     def _lake_days(self) -> list[date]:
-        """Raises LakeError also if there are none: it is not the lake that was meant, or not there just now."""
+        """Raises LakeError also if this day was deleted, and if there are none: it is not the lake that was meant, or
+        not there just now."""
+        if deletion := find_deletion(Storage(self._lake), self._day):
+            raise LakeError(str(deletion))
         days = list_days(self._lake)
         if not days:
             raise LakeError(f"{self._lake}: this lake has no events of any day; is it the one that runpump writes to?")
@@ -176,6 +189,7 @@ class DayReport:
 
     def _reduce(self, run_id: str) -> None:
         """Make cells of the hours that have none."""
+        fit_partitions(self._spark, data_bytes=sum(file.size for file in self._live))
         missing = self._cells.missing
         with self._stage(Stage.COUNTING, f"counting the events of {len(missing)} of {len(self._live)} files"):
             self._cells.reduce(run_id)
@@ -243,9 +257,10 @@ class DayReport:
         begun.unpersist()
         sums.unpersist()
         today = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
-        past = past_figures(self._spark, output=self._output, day=self._day)
-        changes = changes_of(today, past, complete=self._is_complete)
-        self._write("changes", changes, *SCOPE, "figure")
+        past = past_figures(self._spark, output=self._output, day=self._day, holidays=self._holidays)
+        is_holiday = self._day in self._holidays
+        changes = changes_of(today, past, complete=self._is_complete, holiday=is_holiday)
+        self._write("changes", changes, *SCOPE, "figure", "hour")
 
     def _anchored(self, counts: DataFrame, sums: DataFrame, before: DataFrame) -> DataFrame | None:
         """What queues began the day with by Redis's own counts; None: none were noted on this day."""
@@ -279,6 +294,8 @@ class DayReport:
         ]
         if self._differences:
             warnings.append({"kind": "backlog", "text": self._differences})
+        balances, remarks = self._reconcile(corrupt, files.gaps)
+        warnings += remarks
         if not done.events:
             where = f"there are no events of it in {self._lake}, which has days from {lake_days[0]} to {lake_days[-1]}"
             warnings.append({"kind": "other", "text": f"nothing happened on this day: {where}"})
@@ -287,6 +304,7 @@ class DayReport:
         return {
             "date": self._day.isoformat(),
             "run": self._output.run_id,
+            schema.VERSION_KEY: schema.VERSION,
             "events": done.events,
             "events_by_kind": done.by_kind,
             "files": len(self._live),
@@ -300,6 +318,7 @@ class DayReport:
             "bytes": sum(file.size for file in self._live),
             "corrupt": [{"file": file.url, "reason": file.reason, "rows": file.rows} for file in corrupt],
             "gaps": gaps,
+            "reconciliation": balances,
             "warnings": warnings,
             "spark": self._spark.version,
             "master": master,
@@ -307,6 +326,29 @@ class DayReport:
             "demo": done.demo,
             "last_at_ms": done.last_at_ms,
         }
+
+    def _reconcile(
+        self, damaged: Sequence[DamagedFile], gaps: Sequence[Gap]
+    ) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+        """The day's events beside Redis's own counts, once the day is over; and warnings of where they differ."""
+        if not self._is_complete:
+            return [], []
+        lake = Storage(self._lake)
+        try:
+            appended = read_appended(lake, self._day)
+            found = balance_day(lake, self._day, appended=appended.events, live=self._live, damaged=damaged, gaps=gaps)
+        except LakeError as error:
+            return [], [{"kind": "other", "text": f"events were not held against Redis's own counts: {error}"}]
+        warnings = [
+            {"kind": "other", "text": f"Redis's own count of events: {url} was left out: {reason}"}
+            for url, reason in appended.damaged
+        ]
+        warnings += [
+            {"kind": "missing" if one.difference > 0 else "surplus", "text": describe_difference(one)}
+            for one in found
+            if one.difference
+        ]
+        return [one.as_dict() for one in found], warnings
 
 
 def _count(counts: DataFrame, hours: Mapping[int, HourCells]) -> Done:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import unquote
 
@@ -34,6 +34,9 @@ SCHEMA: Final = t.StructType(
 COUNTS_SCHEMA: Final = t.StructType([t.StructField(name, _TYPES[kind]) for name, kind in COUNT_COLUMNS.items()])
 """The columns of Redis's own counts."""
 
+_HADOOP_SCHEMES: Final = {"s3": "s3a", "gcs": "gs", "az": "abfs"}
+"""Where Hadoop's name for a file system is another one than fsspec's."""
+
 _GLOB: Final = re.compile(r"([{}\[\]*?\\])")
 
 
@@ -41,7 +44,7 @@ def read_events(spark: SparkSession, *, lake: str, files: Sequence[LakeFile]) ->
     """The events of these files, with the columns of SCHEMA; none if there are no files. `lake`: its URL."""
     if not files:
         return no_rows(spark, SCHEMA)
-    paths = [escaped(spark_url(file.url)) for file in files]
+    paths = escaped_paths(file.url for file in files)
     return spark.read.schema(SCHEMA).option("basePath", spark_url(lake)).parquet(*paths)
 
 
@@ -58,8 +61,12 @@ def path_in_lake(url: str) -> str:
 
 def read_counts(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
     """Redis's own counts in these files, of which there is at least one."""
-    paths = [escaped(spark_url(url)) for url in urls]
-    return spark.read.schema(COUNTS_SCHEMA).parquet(*paths)
+    return spark.read.schema(COUNTS_SCHEMA).parquet(*escaped_paths(urls))
+
+
+def escaped_paths(urls: Iterable[str]) -> list[str]:
+    """As Spark is to be told these files: Hadoop takes paths for patterns, unless they are escaped."""
+    return [escaped(spark_url(url)) for url in urls]
 
 
 def escaped(path: str) -> str:
@@ -68,8 +75,9 @@ def escaped(path: str) -> str:
 
 
 def spark_url(url: str) -> str:
-    """As Hadoop calls it: its file system for S3 goes by the name s3a."""
-    return re.sub(r"\As3://", "s3a://", url)
+    """As Hadoop calls it. Most schemes have one name for all."""
+    scheme, separator, rest = url.partition("://")
+    return f"{_HADOOP_SCHEMES.get(scheme, scheme)}{separator}{rest}"
 
 
 def no_rows(spark: SparkSession, schema: t.StructType) -> DataFrame:

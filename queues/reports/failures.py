@@ -21,6 +21,12 @@ class SparkMissingError(ReportError):
     kind = "spark_missing"
 
 
+class BadSettingError(ReportError):
+    """A setting of Spark's that cannot be meant, or not here."""
+
+    kind = "bad_setting"
+
+
 class JavaMissingError(ReportError):
     """No Java that runs Spark."""
 
@@ -110,6 +116,8 @@ def explain(error: Exception, *, java_alive: bool, master: str) -> ReportError:
         return MemoryShortError("Spark's memory is too small for this day: give it more with --memory.")
     if "All masters are unresponsive" in text or "Master removed our application" in text:
         return MasterUnreachableError(f"The Spark master {master} does not answer.")
+    if "StatusCode.UNAVAILABLE" in text or "RETRIES_EXCEEDED" in text:
+        return MasterUnreachableError(f"The Spark Connect server {master} is gone: {first_words(text)}")
     if "JAVA_GATEWAY_EXITED" in text:
         return SparkDiedError("Spark's Java process could not be started; what it said is on standard error.")
     if not java_alive or isinstance(error, ConnectionError):

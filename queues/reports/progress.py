@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+from .tasks import count_tasks
+
 EVERY_S: Final = 0.5
 
 
@@ -86,13 +88,7 @@ class Progress:
             self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.monotonic() - begun, 3)
 
     def _follow(self, stage: Stage, spark: SparkSession, over: threading.Event) -> None:
-        tracker = spark.sparkContext.statusTracker()
-        tasks: dict[int, tuple[int, int]] = {}
-        with suppress(Exception):  # Spark may end at any time; the caller of the stage reports it
+        with suppress(Exception), count_tasks(spark) as tasks:  # Spark may end at any time; the caller reports it
             while not over.wait(EVERY_S):
-                for number in tracker.getActiveStageIds():
-                    info = tracker.getStageInfo(number)
-                    if info is not None:
-                        tasks[number] = (info.numCompletedTasks, info.numTasks)
-                done, of = (sum(column) for column in zip(*tasks.values(), strict=True)) if tasks else (0, 1)
+                done, of = tasks()
                 self.tell(stage, within=done / max(of, 1))

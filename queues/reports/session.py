@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,11 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import SparkSession
 
+from queues.spark_settings import write_properties
+
+from .connect import connect_session
 from .java import find_java
+from .masters import YARN_SETTINGS, check_answers
 
 MIB: Final = 1 << 20
 SHARE: Final = 0.4
@@ -65,6 +70,24 @@ def plain_plans(spark: SparkSession, *, wanted: bool) -> Iterator[None]:
     finally:
         for name, old in before.items():
             spark.conf.set(name, str(old))
+
+
+SHARE_BYTES: Final = 16 * MIB
+"""Of Parquet files, some hundred thousand events: what one task of a cluster is to have of a shuffle."""
+
+LEAST_PARTITIONS: Final = 8
+MOST_PARTITIONS: Final = 2_000
+
+
+_FITTED: Final = "spark.taskq.fitPartitions"
+"""Ours: whether shuffles follow the bytes of a day. Not with a local master, nor where somebody has set the number."""
+
+
+def fit_partitions(spark: SparkSession, *, data_bytes: int) -> None:
+    """Have a cluster's shuffles make as many partitions as these bytes of files are worth; Spark merges small ones."""
+    if spark.conf.get(_FITTED, "false") == "true":
+        wanted = min(max(-(-data_bytes // SHARE_BYTES), LEAST_PARTITIONS), MOST_PARTITIONS)
+        spark.conf.set("spark.sql.shuffle.partitions", str(wanted))
 
 
 def side_by_side(spark: SparkSession, *works: Callable[[], None]) -> None:
@@ -114,45 +137,53 @@ class SparkOptions:
         """Whether all of Spark runs in one process here."""
         return self.master.startswith("local")
 
+    @property
+    def is_connect(self) -> bool:
+        """Whether Spark runs behind a server of Spark Connect, and no Java of ours."""
+        return self.master.startswith("sc://")
+
 
 @contextlib.contextmanager
 def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSession]:
     """A session for as long as the block lasts; its Java process ends with it.
 
     `scratch`: a directory of this session alone, for what Spark spills and for its settings.
-    Raises JavaMissingError; errors of Spark come as they are (`diagnosis` reads them).
+    Raises JavaMissingError, MasterUnreachableError, BadSettingError; errors of Spark come as they are (`failures`
+    explains them).
     """
+    if options.is_connect:
+        with connect_session(options.master, own=_anywhere(options), asked=options.conf) as session:
+            yield session
+        return
+    check_answers(options.master)
     log4j = scratch / "log4j2.properties"
     log4j.write_text(_LOG4J)
+    properties = scratch / "spark.properties"
+    pairs = {**_anywhere(options), **_of_process(options, scratch, log4j), **options.conf}
+    write_properties(properties, pairs)
     java = find_java(scratch=scratch)
     # Told where Spark is, its launcher does not look for a Python that might know.
     home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
-    with _environment(JAVA_HOME=str(java), SPARK_LOCAL_DIRS=str(scratch), SPARK_HOME=home):
-        builder = SparkSession.Builder().master(options.master).appName("taskq reports")
-        for key, value in {**_settings(options, scratch, log4j), **options.conf}.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
+    submit = os.environ.get("PYSPARK_SUBMIT_ARGS") or "pyspark-shell"
+    with _environment(
+        JAVA_HOME=str(java),
+        SPARK_LOCAL_DIRS=str(scratch),
+        SPARK_HOME=home,
+        # Not as arguments, which every user of the machine could read.
+        PYSPARK_SUBMIT_ARGS=f"--properties-file {shlex.quote(str(properties))} --load-spark-defaults {submit}",
+    ):
+        session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
         try:
             yield session
         finally:
             _end(session)
 
 
-def _settings(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, str]:
+def _anywhere(options: SparkOptions) -> dict[str, str]:
+    """Settings that a session has wherever Spark runs."""
     settings = {
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
-        " -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData",
-        "spark.ui.enabled": "false",
-        "spark.python.sql.dataFrameDebugging.enabled": "false",  # half of all calls from Python to Java
-        "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.catalogImplementation": "in-memory",  # no Derby
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        # Groups are few once they are aggregated; the default of 200 would be 200 nearly empty tasks.
-        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)) if options.is_local else "32",
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
-        # The list of files is ours: no Spark job to look at each.
-        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
         # Pages carry checksums, so a damaged file is an error rather than wrong numbers.
         "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
@@ -160,9 +191,32 @@ def _settings(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, st
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
     }
     if options.is_local:
+        # Groups are few once they are aggregated; the default of 200 would be 200 nearly empty tasks.
+        settings["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
+        # The list of files is ours: no Spark job to look at each.
+        settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "100000"
+    elif "spark.sql.shuffle.partitions" not in options.conf:
+        settings[_FITTED] = "true"
+    return settings
+
+
+def _of_process(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, str]:
+    """Settings with which the Java process here begins."""
+    settings = {
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
+        " -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData",
+        "spark.ui.enabled": "false",
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # half of all calls from Python to Java
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.catalogImplementation": "in-memory",  # no Derby
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+    }
+    if options.is_local:
         settings["spark.driver.memory"] = options.memory or heap_for_this_machine()
     elif options.memory:
         settings["spark.executor.memory"] = options.memory
+    if options.master == "yarn":
+        settings |= YARN_SETTINGS
     if options.is_local or urlsplit(options.master).hostname in {"127.0.0.1", "localhost"}:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
@@ -214,7 +268,12 @@ def java_is_alive(after: Exception) -> bool:
 
 
 def java_times(session: SparkSession) -> dict[str, float]:
-    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage."""
+    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage.
+
+    Nothing of a session of Spark Connect, whose Java runs elsewhere.
+    """
+    if SparkContext._jvm is None:
+        return {}
     factory: Any = session.sparkContext._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
     collectors = factory.getGarbageCollectorMXBeans()
     milliseconds = {

@@ -135,7 +135,7 @@ def test_what_is_in_the_way_is_named(tmp_path: Path) -> None:
         write(str(tmp_path / "lake"), NOON_MS)
 
 
-@pytest.mark.parametrize("url", ["nosuch://bucket/lake", "s3://bucket/lake"])
+@pytest.mark.parametrize("url", ["nosuch://bucket/lake", "gs://bucket/lake"])
 def test_a_file_system_that_is_not_there_is_named(url: str) -> None:
     with pytest.raises(LakeError, match=url):
         Storage(url)

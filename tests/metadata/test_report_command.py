@@ -17,6 +17,7 @@ from queues.services.reporting.failures import DayTakenError, ReportFailedError
 from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order
 from queues.services.reporting.reading.days import today, yesterday
+from queues.spark_settings import SparkSettings
 
 pytestmark = pytest.mark.django_db
 
@@ -25,12 +26,12 @@ class Maker:
     """In the place of `make_reports`: notes what it was asked for, fails where it was told to."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[date, ReportTrigger, str]] = []
+        self.asked: list[tuple[date, ReportTrigger, SparkSettings]] = []
         self.failures: dict[date, ReportFailedError] = {}
 
     def __call__(self, *, days: list[date], order: Order, listener: Listener) -> None:
         for day in days:
-            self.asked.append((day, order.trigger, order.master))
+            self.asked.append((day, order.trigger, order.spark))
             listener.tell(Progress(day=day, stage="counting", share=0.4, message="12 files"))
             listener.tell(Progress(day=day, stage="counting", share=0.5))
             if day not in self.failures:
@@ -40,7 +41,7 @@ class Maker:
 
     @property
     def days(self) -> list[date]:
-        return [day for day, _trigger, _master in self.asked]
+        return [day for day, _trigger, _spark in self.asked]
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def run(*arguments: str) -> str:
 def test_without_a_date_it_means_yesterday(maker: Maker) -> None:
     said = run()
 
-    assert maker.asked == [(yesterday(), ReportTrigger.ASKED, "")]
+    assert maker.asked == [(yesterday(), ReportTrigger.ASKED, SparkSettings())]
     assert said.splitlines() == [
         f"{yesterday()}   40%  counting 12 files",
         f"{yesterday()}: 1,234 events, 5 rows, 2.0 s",
@@ -68,10 +69,22 @@ def test_without_a_date_it_means_yesterday(maker: Maker) -> None:
 
 
 def test_a_range_is_made_from_its_first_day_to_its_last(maker: Maker) -> None:
-    run("--from", "2026-03-28", "--to", "2026-03-30", "--master", "spark://there:7077")
+    run("--from", "2026-03-28", "--to", "2026-03-30")
 
     assert maker.days == [date(2026, 3, 28), date(2026, 3, 29), date(2026, 3, 30)]
-    assert maker.asked[0][2] == "spark://there:7077"
+
+
+def test_sparks_settings_may_be_told(maker: Maker, tmp_path: Path) -> None:
+    file = tmp_path / "spark.properties"
+    file.write_text("spark.executor.cores 2\n")
+    conf = ["--conf", "spark.a=1", "--conf", "spark.b=x=y"]
+
+    run("--master", "spark://there:7077", "--memory", "2g", "--properties-file", str(file), *conf)
+
+    (asked,) = [spark for _day, _trigger, spark in maker.asked]
+    assert asked == SparkSettings(
+        master="spark://there:7077", memory="2g", properties_file=str(file), conf={"spark.a": "1", "spark.b": "x=y"}
+    )
 
 
 def test_a_range_without_an_end_goes_until_yesterday_and_today_may_be_asked_for(maker: Maker) -> None:
@@ -94,6 +107,8 @@ def test_quiet_says_nothing_when_all_is_well(maker: Maker) -> None:
         (["--from", "2024-01-01", "--to", "2026-03-29"], "are 819 days; at most 366"),
         (["--to", "2026-03-29"], "--to needs --from"),
         (["--date", "2026-03-29", "--from", "2026-03-29"], "use one or the other"),
+        (["--conf", "spark.a"], "--conf: 'spark.a': expected KEY=VALUE"),
+        (["--master", "there:7077"], "--master: there:7077 is no Spark master"),
     ],
 )
 def test_what_cannot_be_meant_is_said(maker: Maker, arguments: list[str], words: str) -> None:
@@ -130,7 +145,7 @@ def test_at_night_it_makes_what_is_due_and_mails_yesterdays(maker: Maker, monkey
 
     run("--nightly")
 
-    assert [trigger for _day, trigger, _master in maker.asked] == [ReportTrigger.SCHEDULED] * 2
+    assert [trigger for _day, trigger, _spark in maker.asked] == [ReportTrigger.SCHEDULED] * 2
     assert maker.days == due
     assert mailed == [yesterday()]
     assert compacted == [yesterday() - timedelta(days=back) for back in (2, 1, 0)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
@@ -23,6 +25,7 @@ from queues.services.reporting.making.claims import claim_day
 from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order, make_report, make_reports
 from queues.services.reporting.reading.days import today
+from queues.spark_settings import SparkSettings
 from tests.support.reports import figures
 from tests.support.waiting import wait_until
 
@@ -96,17 +99,71 @@ def test_a_namespace_has_the_errors_of_its_queues(place: Place, orders: Namespac
     assert whole.tries == [{"attempt": 1, "outcome": "acked", "jobs": 2}]
 
 
+BALANCE: dict[str, Any] = {"pool": "default", "appended": 10, "in_lake": 7, "damaged": None, "dropped": 0} | {
+    "dropped_around": 0,
+    "difference": 3,
+}
+
+
+def test_the_day_says_how_the_lake_stands_beside_redis(place: Place) -> None:
+    place.plan_report(reconciliation=[BALANCE], warnings=[{"kind": "missing", "text": "3 events"}])
+
+    make(place)
+
+    day = ReportDay.objects.get()
+    assert day.reconciliation == [BALANCE]
+    assert day.warnings == [{"kind": "missing", "text": "3 events"}]
+
+
+def test_a_summary_that_says_something_else_of_that_is_no_report(place: Place) -> None:
+    place.plan_report(reconciliation=[BALANCE | {"what": 1}])
+    assert failing(place).kind == "bad_results"
+
+
 def test_the_day_says_what_its_report_rests_on(place: Place) -> None:
     found = [{"kind": "corrupt", "text": "x.parquet was left out"}, {"kind": "unheard-of", "text": "hm"}]
     place.plan_report(events=10, files=2, warnings=found)
 
-    make(place, master="spark://there:7077")
+    make(place, spark=SparkSettings(master="spark://there:7077"))
 
     day = ReportDay.objects.get()
     assert (day.state, day.share, day.events, day.files, day.complete) == (ReportState.DONE, 1.0, 10, 2, True)
     assert day.master == "spark://there:7077"
     assert day.run == day.reported_run
     assert day.warnings == [{"kind": "corrupt", "text": "x.parquet was left out"}, {"kind": "other", "text": "hm"}]
+
+
+def test_the_process_gets_sparks_settings_those_asked_for_before_those_of_the_environment(place: Place) -> None:
+    place.plan_report()
+    asked = SparkSettings(memory="4g", conf={"spark.a": "asked"})
+    configured = {
+        "TASKQ_SPARK_MASTER": "sc://there:15002",
+        "TASKQ_SPARK_MEMORY": "1g",
+        "TASKQ_SPARK_PROPERTIES": "/etc/spark.properties",
+        "TASKQ_SPARK_CONF": {"spark.a": "no", "spark.secret": "hunter2"},
+    }
+
+    with override_settings(**configured):
+        make(place, spark=asked)
+
+    (summary,) = place.out.glob("date=*/run=*/summary.json")
+    told = json.loads(summary.read_text())["asked"]
+    assert (told["--master"], told["--memory"]) == ("sc://there:15002", "4g")
+    assert told["--properties-file"] == "/etc/spark.properties"
+    assert json.loads(told.pop("conf")) == {"spark.a": "asked", "spark.secret": "hunter2"}
+    assert "hunter2" not in str(told), "command lines can be read by all users of the machine"
+
+
+def test_what_the_process_wrote_to_its_standard_error_is_in_the_log(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.plan_report()
+    place.plan(**json.loads((place.root / "plan.json").read_text()), errors=["Picked up JAVA_TOOL_OPTIONS: -x", "hm"])
+
+    make(place)
+
+    said = [record.getMessage() for record in caplog.records if "standard error" in record.getMessage()]
+    assert said == ["report: standard error: hm"]
 
 
 def test_of_very_many_warnings_some_are_kept(place: Place) -> None:
@@ -186,6 +243,7 @@ def test_made_up_data_may_go(place: Place) -> None:
     ("plan", "kind", "words"),
     [
         ({"error": "No Java was found", "kind": "java_missing"}, "java_missing", "No Java was found"),
+        ({"error": "Spark failed", "kind": "x", "errors": ["ERROR why"]}, "x", "of its standard error:\nERROR why"),
         ({"die": "silent"}, "process_died", "ended with status 3"),
         ({"die": "silent"}, "process_died", "java.lang.OutOfMemoryError: Java heap space"),
         ({"die": "killed"}, "process_died", "was ended by SIGKILL"),
@@ -520,3 +578,47 @@ def test_a_queue_that_fell_silent_has_a_row_that_says_so(place: Place) -> None:
     assert set(rows()) == {"", "silent"}
     assert (rows()["silent"].published, rows()["silent"].flagged, rows()["silent"].wait_p95) == (0, 1, None)
     assert [(change["queue"], change["usual"]) for change in rows()[""].changes] == [("silent", 90.0)]
+
+
+def test_the_process_is_told_which_of_its_days_and_those_before_are_holidays(place: Place) -> None:
+    told = place.root / "told.json"
+    write = f"import json, pathlib, sys; pathlib.Path({str(told)!r}).write_text(json.dumps(sys.argv[1:]))"
+    asked = [DAY, DAY - timedelta(weeks=1), DAY - timedelta(weeks=9), DAY + timedelta(days=1)]
+
+    with override_settings(TASKQ_HOLIDAYS=asked):
+        failing(place, command=[sys.executable, "-c", write])
+
+    words = json.loads(told.read_text())
+    assert [words[at + 1] for at, word in enumerate(words) if word == "--holiday"] == [
+        f"{DAY - timedelta(weeks=1)}",
+        f"{DAY}",
+    ]
+
+
+def test_what_is_better_in_a_queue_is_told_of_its_namespace_and_not_counted(place: Place) -> None:
+    said = {"pool": "default", "namespace": "orders", "figure": "failed", "value": 2.0, "usual": 90.0, "weeks": 4}
+    changes = [
+        said | {"queue": "emails", "verdict": "better", "flagged": False},
+        said | {"queue": "sms", "verdict": "worse", "flagged": True, "hour": 10},
+        said | {"queue": "faxes", "verdict": "usual", "flagged": False},
+    ]
+    place.plan_report({"figures": [figures(published=10), figures("emails", published=10)], "changes": changes})
+
+    make(place)
+
+    assert [(one["queue"], one["hour"], one["verdict"]) for one in rows()[""].changes] == [
+        ("sms", 10, "worse"),
+        ("emails", None, "better"),
+    ]
+    assert (rows()[""].flagged, rows()["emails"].flagged) == (1, 0)
+
+
+def test_a_target_decides_whether_an_objective_was_met(place: Place, orders: Namespace) -> None:
+    """Of four deliveries, three within 5 s."""
+    QueuePolicy.objects.create(namespace=orders, queue="", objective_s=5, objective_target=0.7)
+    place.plan_report()
+
+    make(place)
+
+    row = rows()["emails"]
+    assert (row.objective_target, row.objective_met, row.objective_share) == (0.7, True, 0.75)

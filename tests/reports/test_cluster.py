@@ -6,20 +6,18 @@ import contextlib
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from queues.lake.demo import DemoPlan, demo_hours, write_demo
-from queues.reports.java import find_java
 from tests.support.waiting import wait_until
 
 from . import expected
 from .commands import command, ended, start
+from .daemons import spark_process
 from .made import event, in_ms, ms, read_table, write_lake
 
 DAYS = ("2026-03-29", "2026-03-30")
@@ -28,24 +26,11 @@ SMALL = (
     "--conf=spark.driver.memory=512m",
     "--conf=spark.sql.shuffle.partitions=2",
 )
+FILES = 205
+"""So many that executors look at them."""
+
 DEPLOY = "org.apache.spark.deploy"
 URL = re.compile(r"spark://127\.0\.0\.1:\d+")
-
-
-@contextlib.contextmanager
-def spark_process(folder: Path, name: str, *words: str) -> Iterator[Path]:
-    """A daemon of Spark's own; the file that it writes its log to."""
-    home = find_java(scratch=folder)
-    log = folder / f"{name}.log"
-    program = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    env = {**os.environ, "JAVA_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
-    with log.open("w") as said:
-        process = subprocess.Popen([program, *words], env=env, stdout=said, stderr=subprocess.STDOUT, cwd=folder)
-    try:
-        yield log
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 @pytest.fixture
@@ -86,7 +71,9 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
     plan = DemoPlan(first=date.fromisoformat(DAYS[0]), days=1, jobs_per_day=500)
     write_demo(str(lake), plan, tell=lambda day, events: None)
     later = event("published", ms(DAYS[1]), job="01J", published=ms(DAYS[1]), size=1)
-    write_lake(lake, [later])
+    for number in range(FILES):
+        write_lake(lake, [later], name=f"made-{number}.parquet")
+    (lake / f"date={DAYS[1]}" / "hour=00" / "made-7.parquet").write_bytes(b"no Parquet")
 
     options = (f"--master={master}", *SMALL)
     status, said, errors = ended(start(command(lake, out, *reversed(DAYS), options=options)))
@@ -114,7 +101,7 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
         for row in read_table(out, DAYS[1], "figures")
         if row["namespace"] == later["namespace"]
     }
-    assert of_later == {(queue, hour): (1, True) for queue in (later["queue"], "") for hour in (0, None)}
+    assert of_later == {(queue, hour): (FILES - 1, True) for queue in (later["queue"], "") for hour in (0, None)}
     carried = {
         row["queue"]: (row["backlog"], row["backlog_base_known"])
         for row in read_table(out, DAYS[1], "figures")
@@ -123,3 +110,4 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
     assert carried == {queue: backlog for queue, backlog in left.items() if backlog[0]}
     (app,) = (tmp_path / "work").glob("app-*")
     assert [path.name for path in app.iterdir()] == ["0"], "there was no executor"
+    assert "hour=00/made-7.parquet" in (app / "0" / "stderr").read_text(), "no executor looked at a file left out"

@@ -103,7 +103,7 @@ def test_a_file_of_which_spark_reads_fewer_events_than_it_has_is_named(
     lake = tmp_path / "my lake"
     write_lake(lake, [*deliveries(3), *deliveries(4)])
 
-    def one_more(url: str, day: date) -> DayFiles:
+    def one_more(url: str, day: date, **_options: Any) -> DayFiles:
         """As if a row group of the second file could not be found."""
         found = read_day(url, day)
         live = [LakeFile(url=file.url, size=file.size, rows=file.rows + ("hour=04" in file.url)) for file in found.live]

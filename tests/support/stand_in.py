@@ -2,8 +2,8 @@
 
 Run as a script: `stand_in.py PLAN --lake ... --out ... --run ID --date D`. PLAN is JSON: `report` (a directory with the
 files of a run, which are put in place as this run's), or `error` and `kind`, or `die`: "killed", "silent" (status 3,
-last words on standard error); `hang`: a file that is made when it waits for ever; `say`: lines to print first. Under a
-date it may say what is different on that day.
+last words on standard error); `hang`: a file that is made when it waits for ever; `say`: lines to print first,
+`errors`: to standard error. Under a date it may say what is different on that day.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def _do(plan: dict[str, Any], options: dict[str, str]) -> int:
     print(json.dumps({"date": options["--date"], "stage": "counting", "done": 40, "of": 100}), flush=True)
     for line in plan.get("say", ()):
         print(line, flush=True)
+    for line in plan.get("errors", ()):
+        print(line, file=sys.stderr, flush=True)
     if "die" in plan:
         print("java.lang.OutOfMemoryError: Java heap space", file=sys.stderr, flush=True)
         if plan["die"] == "killed":
@@ -51,6 +53,7 @@ def _put(report: Path, options: dict[str, str]) -> None:
     shutil.copytree(report, folder)
     summary = json.loads((folder / "summary.json").read_text())
     summary |= {"date": options["--date"], "run": options["--run"], "master": options["--master"]}
+    summary["asked"] = options | {"conf": os.environ.get("TASKQ_SPARK_CONF")}
     (folder / "summary.json").write_text(json.dumps(summary))
 
 

@@ -16,9 +16,11 @@ from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 
+from queues import spark_settings
 from queues.models import ReportTrigger
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
 from queues.services.reporting.making.due_days import recent_days, report_due_days
+from queues.services.reporting.making.exporting import export_recent_days
 from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order, make_reports
 from queues.services.reporting.making.upkeep import (
@@ -34,7 +36,9 @@ logger = logging.getLogger(__name__)
 
 WARNINGS_SAID: Final = 100
 
-FATAL: Final = frozenset({"stopped", "spark_missing", "java_missing", "master_unreachable", "disk_full", "day_taken"})
+FATAL: Final = frozenset(
+    {"stopped", "spark_missing", "java_missing", "bad_setting", "master_unreachable", "disk_full", "day_taken"}
+)
 """Kinds of failures after which the next day would fare no better."""
 
 
@@ -49,8 +53,8 @@ class Command(BaseCommand):
         parser.add_argument("--date", metavar="DAY", help="YYYY-MM-DD; today is allowed, and marked as incomplete")
         parser.add_argument("--from", dest="begin", metavar="DAY", help="first of several days")
         parser.add_argument("--to", dest="end", metavar="DAY", help="last of several days; default: yesterday")
-        parser.add_argument("--master", default="", metavar="URL", help="Spark master; default: TASKQ_SPARK_MASTER")
         parser.add_argument("--today", action="store_true", help="today so far; what runpump calls every hour")
+        spark_settings.add_arguments(parser)
         parser.add_argument("--quiet", action="store_true", help="say only what went wrong")
         parser.add_argument(
             "--nightly", action="store_true", help="all days of the lake that wait for a report; what runpump calls"
@@ -62,7 +66,7 @@ class Command(BaseCommand):
         self._has_made = False
         self._goes_on = True
         self._made: list[date] = []
-        self._master: str = options["master"]
+        self._spark = spark_settings.from_arguments(options)
         with _Stop() as self._stop:
             try:
                 self._make_all(options)
@@ -83,6 +87,7 @@ class Command(BaseCommand):
             report_due_days(today=today, make=self._make_scheduled)
             if self._has_made and not self._stop.received:  # otherwise another process may be reading them
                 compact_days(recent_days(today=today()))
+                export_recent_days(recent_days(today=today()))
         elif options["today"]:
             compact_closed_hours(now=timezone.now())
             self._make([today()], ReportTrigger.SCHEDULED)
@@ -102,7 +107,7 @@ class Command(BaseCommand):
     def _make(self, days: Sequence[date], trigger: ReportTrigger) -> None:
         self._is_scheduled = trigger == ReportTrigger.SCHEDULED
         self._goes_on = True
-        order = Order(trigger=trigger, unless_reported=self._is_scheduled, master=self._master, stop=self._stop.event)
+        order = Order(trigger=trigger, unless_reported=self._is_scheduled, spark=self._spark, stop=self._stop.event)
         listener = Listener(tell=self._line.show, made=self._note_made, failed=self._note_failed)
         make_reports(days=days, order=order, listener=listener)
 
@@ -123,6 +128,9 @@ class Command(BaseCommand):
         if not (self._is_scheduled and isinstance(failure, DayTakenError)):  # the process that has it computes it
             said = str(failure)
             self._failures.append(said if said.startswith(f"{day}: ") else f"{day}: {failure}")
+            if self._is_scheduled:  # by the pump, whose log somebody reads
+                fields = {"action": "report.make", "day": str(day), "kind": failure.kind}
+                logger.error("report not made: %s", failure, extra=fields)
         self._goes_on = failure.kind not in FATAL
         return self._goes_on
 

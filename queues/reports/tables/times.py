@@ -45,7 +45,7 @@ def measures_of(values: DataFrame, scopes: DataFrame) -> DataFrame:
     of_hours = known.selectExpr(f"(id {rest}", "ms", "n")
     of_namespaces = _add_up(known.selectExpr(f"(namespace_id {rest}", "ms", "n"))
     of_days = [_add_up(rows.selectExpr(f"key | {_WHOLE_DAY}L AS key", "ms", "n")) for rows in (of_hours, of_namespaces)]
-    return _measured(reduce(DataFrame.unionAll, (of_hours, of_namespaces, *of_days)))
+    return _measured(reduce(lambda one, other: one.unionAll(other), of_days, of_hours.unionAll(of_namespaces)))
 
 
 def _add_up(values: DataFrame) -> DataFrame:

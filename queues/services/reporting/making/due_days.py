@@ -12,7 +12,9 @@ from django.conf import settings
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from queues.lake.deletion import deleted_days
 from queues.lake.files import list_days
+from queues.lake.storage import Storage
 from queues.models import ReportDay, ReportState
 
 from ..values import BACK_DAYS, DRAINED_S, STALLED_AFTER
@@ -43,7 +45,7 @@ def due_days(*, today: date) -> list[date]:
     """Days that have ended and wait for a report; none while another process makes one.
 
     From the first day of the lake to its last: on days between nothing happened, which is worth a report, and the next
-    day's backlog follows from it. Behind the last one a drain may only be late.
+    day's backlog follows from it. Behind the last one a drain may only be late. Days that were deleted get none.
 
     Raises LakeError, database errors.
     """
@@ -61,7 +63,8 @@ def due_days(*, today: date) -> list[date]:
         return []
     begin, end = max(first, lake[0]), min(lake[-1], today - timedelta(days=1))
     days = (begin + timedelta(days=number) for number in range((end - begin).days + 1))
-    return [day for day in days if day not in settled]
+    deleted = deleted_days(Storage(settings.TASKQ_LAKE_URL))
+    return [day for day in days if day not in settled and day not in deleted]
 
 
 def today_is_due(now: datetime) -> bool:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from queues.lake.names import DATE
 from queues.lake.storage import LakeError, Storage
-from queues.models.report import COUNTS, METRICS, QUANTILES
+from queues.reports import schema
 
 from ..failures import BadResultsError
 
@@ -49,67 +49,29 @@ _IS: Final = {
 SCOPE: Final = ("pool", "namespace", "queue")
 """Columns of every table that say what a row is about; never null."""
 
-_SCOPE: Final = dict.fromkeys(SCOPE, Kind.TEXT)
-
-
-def _measured(metric: str) -> dict[str, Kind]:
-    whole = [f"{metric}_{part}" for part in ("count", *QUANTILES, "max")]
-    return {**dict.fromkeys(whole, Kind.WHOLE), f"{metric}_mean": Kind.REAL, f"{metric}_exact": Kind.FLAG}
-
-
-TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
-    "figures": {
-        **_SCOPE,
-        "hour": Kind.WHOLE,
-        **dict.fromkeys(COUNTS, Kind.WHOLE),
-        **{column: kind for metric in METRICS for column, kind in _measured(metric).items()},
-        "success_rate": Kind.REAL,
-        "backlog": Kind.WHOLE,
-        "backlog_base_known": Kind.FLAG,
-        "first_at": Kind.TIME,
-        "last_at": Kind.TIME,
-    },
-    "histograms": {**_SCOPE, "metric": Kind.TEXT, "bucket": Kind.WHOLE, "jobs": Kind.WHOLE},
-    "tries": {**_SCOPE, "attempt": Kind.WHOLE, "outcome": Kind.TEXT, "jobs": Kind.WHOLE},
-    "errors": {
-        **_SCOPE,
-        "pattern": Kind.TEXT,
-        "failed": Kind.WHOLE,
-        "dead": Kind.WHOLE,
-        "first_at": Kind.TIME,
-        "last_at": Kind.TIME,
-        "job": Kind.TEXT,
-    },
-    "slow": {
-        **_SCOPE,
-        "metric": Kind.TEXT,
-        "rank": Kind.WHOLE,
-        "job": Kind.TEXT,
-        "attempt": Kind.WHOLE,
-        "ms": Kind.WHOLE,
-        "at": Kind.TIME,
-        "worker": Kind.TEXT,
-    },
-    "changes": {
-        **_SCOPE,
-        "figure": Kind.TEXT,
-        "value": Kind.REAL,
-        "usual": Kind.REAL,
-        "spread": Kind.REAL,
-        "weeks": Kind.WHOLE,
-        "flagged": Kind.FLAG,
-    },
+_KINDS: Final[Mapping[str, Kind]] = {
+    "string": Kind.TEXT,
+    "int32": Kind.WHOLE,
+    "int64": Kind.WHOLE,
+    "double": Kind.REAL,
+    "bool": Kind.FLAG,
+    "timestamp_ms": Kind.TIME,
 }
 
+TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
+    table: {column.name: _KINDS[column.type] for column in columns} for table, columns in schema.TABLES.items()
+}
+"""What each table has to have."""
 
-def check_columns(table: str, schema: pa.Schema) -> None:
+
+def check_columns(table: str, found: pa.Schema) -> None:
     """Raises BadResultsError if a column is missing or holds something else. More columns than known do no harm."""
     for name, kind in TABLES[table].items():
-        index = schema.get_field_index(name)
+        index = found.get_field_index(name)
         if index < 0:
             raise BadResultsError(f"the report's table {table} has no column {name}")
-        if not _IS[kind](schema.field(index).type):
-            raise BadResultsError(f"the report's table {table}: {name} is {schema.field(index).type}, not a {kind}")
+        if not _IS[kind](found.field(index).type):
+            raise BadResultsError(f"the report's table {table}: {name} is {found.field(index).type}, not a {kind}")
 
 
 BATCH_ROWS: Final = 2_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
 
 from ..failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
-from ..values import WarningKind
+from ..values import PoolEvents, WarningKind
 from .claims import Claim, ClaimHeartbeat, claim_day, fail_day, finish_day, report_claimed, warning
 from .day_rows import QUEUES_MAX, make_rows
 from .files import ReportFiles, files_of
@@ -83,6 +83,7 @@ def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
             complete=bool(summary.get("complete")),
             master=str(summary.get("master", ""))[:255],
             warnings=results.warnings,
+            reconciliation=_reconciliation(summary),
             last_event_at=_time(summary.get("last_at_ms")),
             **_ties(summary),
         )
@@ -117,6 +118,15 @@ def _warnings(summary: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _kind(name: str) -> WarningKind:
     return WarningKind(name) if name in list(WarningKind) else WarningKind.OTHER
+
+
+def _reconciliation(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Raises BadResultsError."""
+    found = summary.get("reconciliation", [])
+    try:
+        return [asdict(PoolEvents(**one)) for one in found]
+    except TypeError:
+        raise BadResultsError(f"the report's summary says reconciliation: {found!r}") from None
 
 
 def _number(summary: Mapping[str, Any], name: str) -> int:

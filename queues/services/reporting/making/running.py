@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import queue
 import signal
@@ -11,24 +12,43 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 from pathlib import Path
 from typing import IO, Any, Final
 
 from django.conf import settings
 
 from queues import supervision
+from queues.lake.deletion import find_deletion
+from queues.lake.storage import LakeError, Storage
 from queues.models import ReportTrigger
+from queues.spark_settings import SparkSettings
 
-from ..failures import BadRangeError, DayTakenError, ProcessDiedError, ReportFailedError, StoppedError
+from ..failures import BadRangeError, DayTakenError, EventsGoneError, ProcessDiedError, ReportFailedError, StoppedError
 from ..reading.days import today
 from .claims import new_run
+from .holidays import holidays_between
 from .loading import DayWork, Made, Progress, forget_run
 from .upkeep import compact_days
 
+logger = logging.getLogger(__name__)
+
 ERROR_LINES: Final = 30
 """Last lines of what the process wrote to its standard error, for when it ends without saying why."""
+
+ERROR_LINE_MAX: Final = 1_000
+"""Characters of a line that are kept."""
+
+LAST_LINES: Final = "The last lines of its standard error:"
+
+NOISE: Final = (
+    "Picked up JAVA_TOOL_OPTIONS:",
+    "WARNING: Using incubator modules:",
+    "Setting default log level to ",
+    "To adjust logging level use ",
+)
+"""Lines begin so that Java and Spark write whatever happens."""
 
 STOP_TIMEOUT_S: Final = 5.0
 
@@ -50,15 +70,18 @@ class ReportProcess:
     To be started from a thread that lives as long as this process (see queues.supervision.parent_death_signal).
     """
 
-    def __init__(self, command: Sequence[str], *, packages: Path | None = None) -> None:
-        """`packages`: where Python is to look for our own first; None: they are installed."""
+    def __init__(
+        self, command: Sequence[str], *, packages: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """`packages`: where Python is to look for our own first; None: they are installed. `environment`: variables
+        that are other than in this process."""
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._errors: deque[str] = deque(maxlen=ERROR_LINES)
         self._error: tuple[str, str] | None = None
         try:
             self._child = supervision.Child(
                 command,
-                env=os.environ | _python_path(packages),
+                env=os.environ | _python_path(packages) | dict(environment or {}),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -95,6 +118,11 @@ class ReportProcess:
                 yield line
         self._check_end()
 
+    @property
+    def last_errors(self) -> list[str]:
+        """The last lines of its standard error so far."""
+        return list(self._errors)
+
     def stop(self) -> None:
         """End it and whatever it started: by SIGTERM, after a while by SIGKILL. To be called in the end in any case."""
         if self._child.status is None:
@@ -120,16 +148,18 @@ class ReportProcess:
 
     def _check_end(self) -> None:
         status = self._child.process.wait()
+        has_failed = status != 0 or self._error is not None
+        for reader in self._readers:
+            reader.join(STOP_TIMEOUT_S if has_failed else LAST_WORDS_S)
+        if not has_failed:
+            return
+        tail = "\n".join(self._errors)
         if self._error is not None:
             text, kind = self._error
-            raise ReportFailedError(text, kind=kind)
-        if status == 0:
-            return
-        for reader in self._readers:
-            reader.join(STOP_TIMEOUT_S)
+            raise ReportFailedError(f"{text}\n{LAST_LINES}\n{tail}" if tail else text, kind=kind)
         how = f"was ended by {_name(-status)}" if status < 0 else f"ended with status {status}"
-        tail = "\n".join(self._errors) or "It wrote nothing to its standard error."
-        raise ProcessDiedError(f"The process that computes {how} and did not say why. Its last words:\n{tail}")
+        said = f"{LAST_LINES}\n{tail}" if tail else "It wrote nothing to its standard error."
+        raise ProcessDiedError(f"The process that computes {how} and did not say why.\n{said}")
 
     def _read_lines(self, pipe: IO[str]) -> None:
         for text in pipe:
@@ -138,7 +168,8 @@ class ReportProcess:
 
     def _read_errors(self, pipe: IO[str]) -> None:
         for text in pipe:
-            self._errors.append(text.rstrip())
+            if text.strip() and not text.startswith(NOISE):
+                self._errors.append(text.rstrip()[:ERROR_LINE_MAX])
 
 
 def _python_path(first: Path | None) -> dict[str, str]:
@@ -161,6 +192,9 @@ COMMAND: Final = (sys.executable, "-P", "-m", "queues.reports")
 FINISHED: Final = "finished"
 """The stage by which `queues.reports` says that all files of a day are written."""
 
+COMPARED: Final = timedelta(weeks=8)
+"""How far back the days are that a day is compared with."""
+
 WAIT_S: Final = 0.2
 """How soon a wish to stop is noticed."""
 
@@ -176,29 +210,55 @@ class Listener:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """How reports are to be made. `master`: a Spark master's URL, "" the one of the settings. `unless_reported`: leave
-    days alone that have a good report by now. `stop`: when set, the work is given up. `command`: what is run, before
-    its options."""
+    """How reports are to be made. `spark`: what is asked of Spark; what it leaves open is as Django's settings have it.
+    `unless_reported`: leave days alone that have a good report by now. `stop`: when set, the work is given up.
+    `command`: what is run, before its options."""
 
     trigger: ReportTrigger = ReportTrigger.ASKED
     unless_reported: bool = False
-    master: str = ""
+    spark: SparkSettings = field(default_factory=SparkSettings)
     stop: threading.Event
     command: Sequence[str] = COMMAND
+
+
+def configured_spark() -> SparkSettings:
+    """What Django's settings say of Spark."""
+    return SparkSettings(
+        master=settings.TASKQ_SPARK_MASTER,
+        memory=settings.TASKQ_SPARK_MEMORY,
+        properties_file=settings.TASKQ_SPARK_PROPERTIES,
+        conf=settings.TASKQ_SPARK_CONF,
+    )
 
 
 def make_reports(*, days: Sequence[date], order: Order, listener: Listener) -> None:
     """Compute the reports of `days` and put each in the place of an earlier one, which stays if anything goes wrong.
 
-    To be called from the main thread. Raises BadRangeError, and database errors if the database is away when a day is
-    begun; all else is told to `listener`.
+    Days that were deleted from the lake fail. To be called from the main thread. Raises BadRangeError, and database
+    errors if the database is away when a day is begun; all else is told to `listener`.
     """
     for day in days:
         if day > today():
             raise BadRangeError(f"{day} has not begun yet (it is {today()} UTC): there is nothing to report")
-    rest = list(days)
+    rest = _without_deleted(days, listener)
     while rest:
         rest = _Batch(rest, order, listener).run()
+
+
+def _without_deleted(days: Sequence[date], listener: Listener) -> list[date]:
+    """Of the others it is told that they cannot be reported (any more): what reports they have stays."""
+    lake = Storage(settings.TASKQ_LAKE_URL)
+    rest: list[date] = []
+    for day in days:
+        try:
+            deletion = find_deletion(lake, day)
+        except LakeError:  # whoever computes finds that out, too, and says so on the day's row
+            deletion = None
+        if deletion is None:
+            rest.append(day)
+        elif not listener.failed(day, EventsGoneError(f"{deletion}. A report that there is stays as it is.")):
+            return []
+    return rest
 
 
 def make_report(*, day: date, order: Order, tell: Callable[[Progress], None] = lambda _progress: None) -> Made:
@@ -247,7 +307,12 @@ class _Batch:
         """Have Spark write the files of these days, and load them. What went wrong, if anything."""
         child = None
         try:
-            child = ReportProcess([*self._order.command, *self._options(days)], packages=settings.TASKQ_CHECKOUT_DIR)
+            spark = self._order.spark.over(configured_spark())
+            child = ReportProcess(
+                [*self._order.command, *self._options(days), *spark.arguments()],
+                packages=settings.TASKQ_CHECKOUT_DIR,
+                environment=spark.environment(),
+            )
             for line in child.lines(wait_s=WAIT_S):
                 self._check()
                 if line is not None and "stage" in line.said:  # warnings are in the summary as well
@@ -255,6 +320,8 @@ class _Batch:
                 if not self._goes_on:
                     return None
             self._load()
+            for text in child.last_errors:
+                logger.info("report: standard error: %s", text, extra={"action": "report.make", "run": self._run_id})
         except ReportFailedError as error:
             return error
         except Exception as error:  # a fault of ours or of the database: the day's row says it, too
@@ -269,9 +336,10 @@ class _Batch:
             "--lake": settings.TASKQ_LAKE_URL,
             "--out": settings.TASKQ_REPORTS_URL,
             "--run": self._run_id,
-            "--master": self._order.master or settings.TASKQ_SPARK_MASTER,
         }
-        dates = [part for day in days for part in ("--date", day.isoformat())]
+        repeated = [("--date", day) for day in days]
+        repeated += [("--holiday", day) for day in holidays_between(min(days) - COMPARED, max(days))]
+        dates = [part for name, day in repeated for part in (name, day.isoformat())]
         return [*(part for pair in options.items() for part in pair), *dates]
 
     def _check(self) -> None:

@@ -11,8 +11,9 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from queues.lake.compact import compact_day
+from queues.lake.deletion import deleted_days
 from queues.lake.files import list_days, read_day
-from queues.lake.storage import LakeError
+from queues.lake.storage import LakeError, Storage
 from queues.models import QueueDay, ReportDay, ReportState
 
 from ..failures import BadResultsError
@@ -36,7 +37,9 @@ def reopen_late_days(*, today: date) -> list[date]:
     """
     window = (today - timedelta(days=LATE_DAYS), today - timedelta(days=1))
     done = ReportDay.objects.filter(date__range=window, state=ReportState.DONE, complete=True).order_by("date")
-    found = list(done.values_list("date", "reported_run", "events", "handed_on"))
+    deleted = deleted_days(Storage(settings.TASKQ_LAKE_URL))
+    rows = done.values_list("date", "reported_run", "events", "handed_on")
+    found = [row for row in rows if row[0] not in deleted]
     late = [day for day, run_id, *_ in found if _has_grown(day, run_id)]
     if not late:
         return []

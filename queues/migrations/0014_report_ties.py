@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('queues', '0012_pool_events_memory_auto'),
+        ('queues', '0013_lake_retention'),
     ]
 
     operations = [
