@@ -48,6 +48,9 @@ DIFFERENCES_SHOWN = 5
 """Queues that are named of those whose events and counts do not agree."""
 
 
+BROADCAST_ROWS = 2_000_000
+"""Up to so many names of queues are sent to each executor (some 100 bytes each)."""
+
 PLANNED_ROWS = 1_000_000
 """As FEW_ROWS, for tables that are written side by side."""
 
@@ -209,7 +212,8 @@ class DayReport:
                 counts, notable = self._cells.table("counts"), self._cells.table("notable")
                 done = _count(counts, self._cells.hours)
                 scopes = keep(scopes_of(counts))
-                measures = keep(measures_of(self._cells.table("values"), f.broadcast(scopes)))
+                looked_up = f.broadcast(scopes) if scopes.count() <= BROADCAST_ROWS else scopes
+                measures = keep(measures_of(self._cells.table("values"), looked_up))
                 lost_today = keep(lost_leases_of(notable).distinct())
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
