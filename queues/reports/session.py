@@ -23,7 +23,7 @@ from queues.spark_settings import write_properties
 
 from .connect import connect_session
 from .java import find_java
-from .masters import YARN_SETTINGS, check_answers
+from .masters import check_answers
 
 MIB: Final = 1 << 20
 SHARE: Final = 0.4
@@ -221,8 +221,6 @@ def _of_process(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, 
         settings["spark.driver.memory"] = options.memory or heap_for_this_machine()
     elif options.memory:
         settings["spark.executor.memory"] = options.memory
-    if options.master == "yarn":
-        settings |= YARN_SETTINGS
     if options.is_local or urlsplit(options.master).hostname in {"127.0.0.1", "localhost"}:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
