@@ -20,7 +20,7 @@ STAMP := $(VENV)/.made-from-lock
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast screenshots check format static messages scripts bench bench-worker bench-reports lock clean venv
+.PHONY: help run test test-fast screenshots check format static messages scripts bench bench-worker bench-reports bench-anomalies lock clean venv
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -66,8 +66,11 @@ bench-worker: $(STAMP) ## Workers beside Celery, Dramatiq, RQ, Huey, arq, taskiq
 	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --group peers; })
 	TASKQ_BENCH_PEERS=$(if $(PEERS),$(CURDIR)/$(PEERS)/bin/python) $(BIN)/python -m bench workers $(ARGS)
 
-bench-reports: $(STAMP) ## Reports of days of 10 and 30 million events (ARGS="--millions 10")
-	$(BIN)/python -m bench.reports $(ARGS)
+bench-reports: $(STAMP) ## Reports of days of five shapes, DuckDB beside them (ARGS="--only 0 4 --cluster")
+	$(BIN)/python -m bench.reporting $(ARGS)
+
+bench-anomalies: $(STAMP) ## Which share of seeded incidents reports flag, and which share of flags is false (ARGS="--each")
+	$(BIN)/python -m bench.anomalies $(ARGS)
 
 # Apart from `make test`: it installs a few hundred megabytes, and makes a report with Spark.
 .PHONY: wheel wheel-test test-newest

@@ -1,8 +1,10 @@
-"""`python -m bench.flood [--minutes 10] [--queues 1] [--single]`: whether the drain keeps up with jobs at full speed.
+"""`python -m bench.flood [--minutes 10] [--queues 1] [--single]`, or `--burst [JOBS]`: whether the drain keeps up.
 
 A whole service (`manage.py up`) with its own Redis and lake; beside it one process publishes, consumes and acknowledges
 jobs in bulk as fast as Redis takes them, so that the number of events is known. After that the drain writes what
 is left, and the rows of the lake are counted: each event has to be there once. Exit status 1: some are not.
+
+`--burst` publishes 600,000 jobs to one queue, or so many, by calls that are encoded ahead: as fast as Redis takes them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +21,13 @@ from typing import Final
 from queues.engine import Engine, PublishOptions, QueueKeys, ack, consume, open_engine, partition_load, publish
 from queues.lake.files import list_days, read_day
 
+from .burst_publisher import BULK as BURST_BULK
+from .burst_publisher import publish_burst
 from .report import Bar, Figure, Section, show
 from .servers import FILL_BATCH, MANAGE, running_service
 from .tools import VoidRunError
 
+BURST_JOBS: Final = 600_000
 BULK: Final = 500
 SINGLE: Final = 100
 LOOK_EVERY_S: Final = 0.25
@@ -44,11 +50,22 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long jobs are published (default: 10)")
     parser.add_argument("--queues", type=int, default=1, help="queues that they go to in turn (default: 1)")
     parser.add_argument("--single", action="store_true", help="one job a call, so one event an entry; else 500")
+    parser.add_argument(
+        "--burst",
+        type=int,
+        nargs="?",
+        const=BURST_JOBS,
+        metavar="JOBS",
+        help=f"instead, so many jobs into one queue at once (default: {BURST_JOBS:,})",
+    )
     asked = parser.parse_args()
     with running_service() as service:
         engine = open_engine(service.redis_url)
         try:
-            load = flood(engine, seconds=asked.minutes * 60, queues=asked.queues, single=asked.single)
+            if asked.burst:
+                load = burst(engine, service.redis_socket, jobs=asked.burst)
+            else:
+                load = flood(engine, seconds=asked.minutes * 60, queues=asked.queues, single=asked.single)
             before = rows_of(service.data_dir / "lake")
             command = [sys.executable, MANAGE, "runpump", "--once"]
             subprocess.run(
@@ -60,7 +77,9 @@ def main() -> int:
     more = rows - load.events - FILL_BATCH  # the service begins with so many jobs
     show(
         Section(
-            title=f"{load.seconds:.0f} s of jobs in {asked.queues} queue(s), {'one' if asked.single else BULK} a call",
+            title=f"{load.events:,} jobs into one queue in {load.seconds:.1f} s"
+            if asked.burst
+            else f"{load.seconds:.0f} s of jobs in {asked.queues} queue(s), {'one' if asked.single else BULK} a call",
             figures=[
                 Figure(name="events", unit="events/s", runs=[load.events / load.seconds]),
                 Figure(name="events dropped", unit="events", runs=[load.dropped], bar=Bar(sense="≤", value=0)),
@@ -71,6 +90,27 @@ def main() -> int:
         )
     )
     return 0 if load.dropped == 0 and more == 0 else 1
+
+
+def burst(engine: Engine, path: str, *, jobs: int) -> Load:
+    """Jobs into one queue as fast as Redis takes them."""
+    load = Load()
+    stopping = threading.Event()
+
+    def look() -> None:
+        while not stopping.wait(LOOK_EVERY_S):
+            _look(engine, load)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        load.seconds = publish_burst(engine, path, engine.queue("flood", "burst"), jobs)
+    finally:
+        stopping.set()
+        watcher.join()
+    load.events = jobs // BURST_BULK * BURST_BULK + 1
+    _look(engine, load)
+    return load
 
 
 def flood(engine: Engine, *, seconds: float, queues: int, single: bool) -> Load:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from datetime import time
+from datetime import date, time
+from decimal import Decimal
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
@@ -62,6 +63,25 @@ def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
     return number
 
 
+def read_size(name: str) -> int:
+    """Bytes, or a number with K, M, G or T (of 1024); 0: unset. Raises EnvError."""
+    text = read_text(name)
+    found = re.fullmatch(r"(\d{1,15})\s*([KMGT]?)(?:i?B)?", text or "0", re.IGNORECASE)
+    if found is None:
+        raise EnvError(f"{name}={text}: expected bytes, or a number with a unit such as 500M, 20G or 1T")
+    return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+
+
+def read_price(name: str) -> Decimal | None:
+    """A decimal number that is not negative, such as 0.000012; None when unset. Raises EnvError."""
+    text = read_text(name)
+    if not text:
+        return None
+    if re.fullmatch(r"\d{1,12}(\.\d{1,12})?|\.\d{1,12}", text) is None:
+        raise EnvError(f"{name}={text}: expected a price such as 0.000012, with at most 12 decimals")
+    return Decimal(text)
+
+
 def read_umask(name: str, *, default: int) -> int:
     """A umask in octal digits that leaves files to their owner. Raises EnvError."""
     text = read_text(name, f"{default:03o}")
@@ -83,6 +103,20 @@ def read_list(name: str, *, default: tuple[str, ...] = ()) -> list[str]:
     """A comma-separated list; blanks around and between commas do not count."""
     items = [item.strip() for item in os.environ.get(name, "").split(",")]
     return [item for item in items if item] or list(default)
+
+
+def read_holidays(name: str) -> list[date | str]:
+    """A comma-separated list of dates, and of countries or their parts: `2026-12-24, DE-BY`. Raises EnvError."""
+    found: list[date | str] = []
+    for item in read_list(name):
+        if re.fullmatch(r"[A-Z]{2}(-[A-Z0-9]{1,3})?", item):
+            found.append(item)
+            continue
+        try:
+            found.append(date.fromisoformat(item))
+        except ValueError:
+            raise EnvError(f"{name}: {item}: expected dates such as 2026-12-24, or countries such as DE-BY") from None
+    return found
 
 
 def read_networks(name: str) -> list[IPv4Network | IPv6Network]:

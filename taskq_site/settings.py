@@ -14,11 +14,14 @@ from .env import (
     read_checked,
     read_choice,
     read_dir,
+    read_holidays,
     read_int,
     read_list,
     read_networks,
     read_place,
+    read_price,
     read_secret,
+    read_size,
     read_text,
     read_time,
     read_umask,
@@ -238,18 +241,39 @@ TASKQ_REPLICATION_TIMEOUT_MS = read_int("TASKQ_REPLICATION_TIMEOUT_MS", default=
 TASKQ_LAKE_URL = read_place("TASKQ_LAKE_URL", default=DATA_DIR / "lake")
 TASKQ_REPORTS_URL = read_place("TASKQ_REPORTS_URL", default=DATA_DIR / "reports")
 if TASKQ_LAKE_URL.rstrip("/") == TASKQ_REPORTS_URL.rstrip("/"):
-    raise EnvError("TASKQ_LAKE_URL and TASKQ_REPORTS_URL must differ: old reports are deleted, events are not")
+    raise EnvError("TASKQ_LAKE_URL and TASKQ_REPORTS_URL must differ: each is deleted by rules of its own")
 TASKQ_LAKE_EVERY_S = read_int("TASKQ_LAKE_EVERY_S", default=300, minimum=1, maximum=86_400)
+# Whole days are deleted from the lake when they are older than that, or as long as it is larger; 0: never.
+TASKQ_LAKE_KEEP_DAYS = read_int("TASKQ_LAKE_KEEP_DAYS", default=0, minimum=0, maximum=10_000)
+TASKQ_LAKE_MAX_BYTES = read_size("TASKQ_LAKE_MAX_BYTES")
+
+# Events as an Iceberg table, too (empty: by command only): `sqlite`, or a catalog of pyiceberg's own configuration.
+TASKQ_ICEBERG_CATALOG = read_text("TASKQ_ICEBERG_CATALOG")
+TASKQ_ICEBERG_WAREHOUSE = read_place("TASKQ_ICEBERG_WAREHOUSE", default=DATA_DIR / "iceberg")
+TASKQ_ICEBERG_TABLE = read_text("TASKQ_ICEBERG_TABLE", "taskq.events")
 
 # When the reports of days that have ended are made, in UTC (None: by command only), by which Spark, kept for how long.
 TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")
+TASKQ_REPORT_TODAY_EVERY_S = read_int("TASKQ_REPORT_TODAY_EVERY_S", default=3_600, minimum=0, maximum=86_400)
 TASKQ_SPARK_MASTER = read_checked("TASKQ_SPARK_MASTER", spark_settings.check_master, default="local[*]")
 TASKQ_SPARK_MEMORY = read_checked("TASKQ_SPARK_MEMORY", spark_settings.check_memory, default="")
 TASKQ_SPARK_CONF: dict[str, str] = read_checked("TASKQ_SPARK_CONF", spark_settings.parse_conf, default={})
 # Read by `runreport` only, so that other processes, perhaps on other hosts, do without the file.
 TASKQ_SPARK_PROPERTIES = read_text("TASKQ_SPARK_PROPERTIES")
 TASKQ_REPORTS_KEEP_DAYS = read_int("TASKQ_REPORTS_KEEP_DAYS", default=400, minimum=1, maximum=10_000)
+# Prices, each optional, for the page Cost: of a second that a job ran, of a million jobs, of a GiB published.
+TASKQ_COST_CURRENCY = read_text("TASKQ_COST_CURRENCY")[:8]
+TASKQ_COST_RUN_SECOND = read_price("TASKQ_COST_RUN_SECOND")
+TASKQ_COST_MILLION_JOBS = read_price("TASKQ_COST_MILLION_JOBS")
+TASKQ_COST_GIB = read_price("TASKQ_COST_GIB")
 TASKQ_REPORT_MAIL_TO = read_list("TASKQ_REPORT_MAIL_TO")
+
+# Over how many days an objective's error budget runs.
+TASKQ_BUDGET_DAYS = read_int("TASKQ_BUDGET_DAYS", default=30, minimum=1, maximum=366)
+
+# Days that are not compared with the same weekday of past weeks: dates, or countries (DE, or DE-BY) whose holidays the
+# package `holidays` knows.
+TASKQ_HOLIDAYS = read_holidays("TASKQ_HOLIDAYS")
 
 # How taskq is reached from outside, for links in mails; and the server that takes mails.
 TASKQ_PUBLIC_URL = read_text("TASKQ_PUBLIC_URL").rstrip("/")

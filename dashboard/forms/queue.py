@@ -16,6 +16,7 @@ from queues.engine.backoff import parse_backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.queue_limits import check_limit_key
 from queues.services.jobs.publishing import PublishRequest
+from queues.services.policies import TARGET_MAX, TARGET_MIN
 
 from .jobs import moment_field, moment_ms, seconds_field
 
@@ -75,6 +76,13 @@ class PolicyForm(forms.Form):
         _("Objective (s)"),
         help_text=_("How long a ready job may wait before the queue is shown as needing attention."),
         least=1,
+    )
+    objective_target = forms.FloatField(
+        label=_("Objective: share in time"),
+        required=False,
+        min_value=TARGET_MIN,
+        max_value=TARGET_MAX,
+        help_text=_("Which share of deliveries has to come within the objective, such as 0.99. Blank: 0.95."),
     )
     rate = _rate_field(_("Rate (1/s)"), help_text=_("Jobs of the queue that are delivered per second at most."))
     burst = _burst_field(_("Burst"), help_text=_("How many jobs the rate lets through at once after a pause."))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Any, Final
 
 from django import template
@@ -14,8 +15,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
 from dashboard.formatting import age, compact, duration, escape_visibly, number
+from dashboard.templatetags.jobs import size
 from dashboard.views.reports.home import short_weekday
 from dashboard.views.reports.scopes import ReportScope
+from queues.services.reporting.planning.theta_method import Interval
 from queues.services.reporting.presenting.figures import (
     NOTHING,
     TIME_TITLES,
@@ -23,12 +26,14 @@ from queues.services.reporting.presenting.figures import (
     Part,
     brief,
     difference,
-    figure_title,
     funnel_of,
     jobs,
     share,
+    title_of_change,
     unit_of,
+    words_of_better,
     words_of_change,
+    words_of_history,
     words_of_losses,
     words_of_warning,
 )
@@ -47,6 +52,18 @@ GLYPHS: Final = {"reported": "✓", "demo": "✓", "running": "…", "failed": "
 def seconds(value: float | None) -> str:
     """A duration in seconds, as `duration` writes one in ms."""
     return duration(None if value is None else value * 1_000)
+
+
+@register.filter
+def whole(number: float) -> str:
+    """`1707.5` → `1,708`: a number of jobs that comes from shares."""
+    return jobs(round(number))
+
+
+@register.filter
+def budget_left(left: float | None) -> str:
+    """A share of the error budget; what is overspent is written with a sign."""
+    return share(left) if left is None or left >= 0 else f"−{share(-left)}"
 
 
 @register.filter
@@ -71,6 +88,29 @@ def exactly(value: float | None, unit: str) -> str:
     return f"{jobs(value)} ms" if unit == "ms" and value is not None else written(value, unit)
 
 
+@register.filter
+def money(value: Decimal | None, currency: str) -> str:
+    """`12.34 EUR`: with two decimals or, below 1, as many as show three digits; a dash for None."""
+    if value is None:
+        return NOTHING
+    decimals = 2 if not value or abs(value) >= 1 else min(2 - value.adjusted(), 12)
+    return f"{value:,.{decimals}f} {currency}".rstrip()
+
+
+@register.filter
+def between(interval: Interval | None, unit: str) -> str:
+    """`1,200 (900 – 1,500)`: what is expected, and the interval; a dash for None. `unit`: jobs, s, bytes."""
+    if interval is None:
+        return NOTHING
+    writers: dict[str, Callable[[float], str]] = {
+        "jobs": lambda value: compact(round(value)),
+        "s": seconds,
+        "bytes": lambda value: size(round(value)),
+    }
+    low, expected, high = (writers[unit](value) for value in (interval.low, interval.expected, interval.high))
+    return f"{expected} ({low} – {high})"
+
+
 @register.simple_tag
 def figure_cell(
     value: float | None, label: str, unit: str = "jobs", *, tone: str = "", begins_group: bool = False
@@ -92,6 +132,10 @@ def figure_cell(
 def change_of(one: KeyFigure) -> str:
     """`12 % more`, `2.1 points less`, `14 times as much`, `the same`; "" if there is nothing beside it."""
     return difference(one.value, one.against, one.figure.unit)
+
+
+for worded in (words_of_history, words_of_better):
+    register.filter(worded)
 
 
 @register.filter
@@ -162,7 +206,7 @@ def _text(context: Context, column: Column, row: Any, value: Any) -> Any:
         case Kind.QUEUE:
             return _scope_cell(context, row)
         case Kind.FIGURE:
-            return figure_title(value)
+            return title_of_change(row.what)
         case Kind.CHANGED:
             text = written(value, unit_of(row.what))
             return format_html("<b>{}</b>", text) if column.key == "value" else text
@@ -173,7 +217,7 @@ def _text(context: Context, column: Column, row: Any, value: Any) -> Any:
         case Kind.VERDICT:
             return _verdict(value)
         case Kind.LIMIT:
-            return f"≤ {seconds(value)}"
+            return f"{share(value.target)} ≤ {seconds(value.seconds)}"
     return written(value, column.kind)
 
 
@@ -213,7 +257,8 @@ def _share_in_time(objective: Objective | None) -> SafeString | str:
     """With a sign of whether the objective was met, which is told on hover."""
     if objective is None:
         return NOTHING
-    title = gettext("objective: p95 of waiting within %(limit)s") % {"limit": seconds(objective.seconds)}
+    told = {"share": share(objective.target), "limit": seconds(objective.seconds)}
+    title = gettext("objective: %(share)s of deliveries within %(limit)s") % told
     signs = {
         True: SafeString("✓ "),
         False: format_html('<span class="sr-only">{}</span>✕ ', gettext("missed")),

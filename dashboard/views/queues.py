@@ -18,6 +18,7 @@ from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_sta
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
+from queues.services.objectives.reading import read_burn_rates
 from queues.services.push.reading import read_endpoint_row
 from queues.services.queues.limit_keys import read_limit_keys
 from queues.services.queues.listing import NAME, SORT_KEYS, STATES, QueueFilter, list_queue_rows
@@ -232,7 +233,8 @@ def _now(request: HttpRequest, place: QueuePlace) -> Context:
         {"state": one, "count": now.stats.counts[one], "query": write_query(one, wanted), "current": one is state}
         for one in JobState
     ]
-    return {"place": place, "now": now, "tabs": tabs, "live_query": write_query(state, wanted)}
+    burning = read_burn_rates(pool=place.pool, namespace=place.namespace, queue=place.queue)
+    return {"place": place, "now": now, "burning": burning, "tabs": tabs, "live_query": write_query(state, wanted)}
 
 
 def _jobs(request: HttpRequest, place: QueuePlace) -> Context:

@@ -93,7 +93,7 @@ class QueuePolicyAdmin(ScopedAdmin):
             {"fields": ["key_in_flight", "key_rate", "key_burst", "key_weight", "key_weights"]},
         ),
         (_("Groups"), {"fields": ["group_max_size", "group_max_delay_s", "group_grace_period_s"]}),
-        (_("Watching"), {"fields": ["objective_s"]}),
+        (_("Watching"), {"fields": ["objective_s", "objective_target"]}),
         (_("Dead letters"), {"fields": ["dead_max_age_s", "dead_max_count"]}),
     ]
 

@@ -63,11 +63,13 @@ from .operations.dependencies import (
     refuse_cycle,
 )
 from .operations.drain import (
+    AppendedEvents,
     DrainPlan,
     DrainState,
     EntryRange,
     StreamEntries,
     Trimmed,
+    appended_events,
     drain_state,
     finish_drain,
     plan_drain,
@@ -77,7 +79,7 @@ from .operations.drain import (
 from .operations.event_memory import divide_events_memory, lend_events_memory
 from .operations.finish import ack, ack_attempt, ack_timed, extend, fail, release
 from .operations.groups import batch_of, find_batches, find_detail, find_result, flush_group, list_groups
-from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats
+from .operations.inspect import detail, distributions, list_jobs, peek, result, size, stats, waits_by_minute
 from .operations.jobs import delete_jobs, reschedule
 from .operations.limit_keys import find_limit_keys, list_limit_keys
 from .operations.live_jobs import LiveJobs, StreamEnd, count_live_jobs, stream_end
@@ -214,6 +216,7 @@ __all__ = [
     "WHOLE_POOL",
     "AckOutcome",
     "AckResult",
+    "AppendedEvents",
     "AsyncEngine",
     "AttemptRecord",
     "Backoff",
@@ -322,6 +325,7 @@ __all__ = [
     "add_nodes",
     "advance_groups",
     "annotate",
+    "appended_events",
     "ask_store_load",
     "attend_workflows",
     "batch_of",
@@ -434,6 +438,7 @@ __all__ = [
     "trim_dead",
     "trim_drained",
     "unpack_queues",
+    "waits_by_minute",
     "worker_beat",
     "write_probe",
     "write_survey",

@@ -66,7 +66,7 @@ PARTITION_KEYS: Final = {
     "events": "stream of transitions, capped (lua/lib/events.lua).",
     "drain": "hash: which events are being taken out of the stream (lua/plan_drain.lua). Never deleted; fixed size.",
     "probe": "string that a probe of the server's readiness writes (lua/write_probe.lua); expires by itself.",
-    "counters": "hash: `events_bytes`, `events_most` (lua/lend_events.lua), `events_dropped`, `events_dropped_at`.",
+    "counters": "hash: `events_bytes`, `events_most`, `events_dropped`, `events_dropped_at`; events by day (Events).",
     "outgoing": "zset: message to another partition → since when, ms (lua/lib/outgoing.lua), until it is carried.",
     "deletions": "hash: id of a deletion whose memory is not yet free → HSCAN cursor (lua/free_deleted.lua).",
     "workflows": "zset: `namespace/workflow` with something to do → when, ms (lua/lib/workflow.lua).",

@@ -8,7 +8,7 @@ count no more. The next compaction deletes either.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from operator import add
@@ -25,10 +25,11 @@ from .files import (
     read_batches,
     read_hour,
 )
-from .names import compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
+from .fingerprints import hour_of
+from .names import STALE_S, compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
 from .schema import arrow_schema
 from .storage import LakeError, Storage
-from .writer import STALE_S, parquet_writer, remove_stale
+from .writer import parquet_writer, remove_stale
 
 SORTED_BY: Final = [(name, "ascending") for name in ("pool", "namespace", "queue", "kind", "at")]
 
@@ -62,15 +63,17 @@ class CompactionCounts:
         )
 
 
-def compact_day(url: str, day: date) -> CompactionCounts:
-    """Merge the files of each hour of a UTC day. Repeatable; may be killed at any point. Raises LakeError.
+def compact_day(url: str, day: date, *, hours: Collection[int] | None = None) -> CompactionCounts:
+    """Merge the files of each hour of a UTC day, or of these `hours`. Repeatable; may be killed at any point. Raises
+    LakeError.
 
     To be called when nobody reads the day: what was merged is deleted.
     """
     storage = Storage(url)
     counts = CompactionCounts()
     for folder in hour_folders(storage, day):
-        counts += _compact_hour(storage, folder)
+        if hours is None or hour_of(folder) in hours:
+            counts += _compact_hour(storage, folder)
     return counts
 
 

@@ -9,32 +9,39 @@ a row with an empty queue for those that had none: between its two events all qu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
 from typing import Any, Final, NamedTuple
 
 from .footers import DamagedFooterError, has_sound_data, read_footer
-from .names import HOUR_MS, EntryId, day_dir, pool_in_name
-from .schema import ColumnType
+from .names import HOUR_MS, STALE_S, EntryId, day_dir, is_temporary, pool_in_name, temporary_name
+from .schema import Column, ColumnType
 from .storage import LakeError, Storage
 
 COUNTS: Final = "_counts"
 _NAME: Final = re.compile(r"(?P<pool>.+)-h\d{2}\.parquet\Z")
 
-COLUMNS: Final[dict[str, ColumnType]] = {
-    "pool": "string",
-    "partition": "int16",
-    "partitions": "int16",
-    "namespace": "string",
-    "queue": "string",
-    "hour": "int32",
-    "jobs": "int64",
-    "from_ms": "int64",
-    "from_seq": "int64",
-    "until_ms": "int64",
-    "until_seq": "int64",
-}
-"""Name and type as pyarrow calls it. `jobs` null: not known (batches). `hour`: of the day, when it was counted."""
+ROWS_AT_ONCE: Final = 5_000
+"""Rows that are in memory, and written, at a time."""
+
+TABLE: Final[tuple[Column, ...]] = (
+    Column("pool", "string", False, "name of the pool"),
+    Column("partition", "int16", False, "of the pool, from 0"),
+    Column("partitions", "int16", False, "how many the pool has"),
+    Column("namespace", "string", False, "name of the namespace; empty: the row is about all queues without a row"),
+    Column("queue", "string", False, "name of the queue; empty like `namespace`"),
+    Column("hour", "int32", False, "of the day (UTC), when the queue was counted"),
+    Column("jobs", "int64", True, "neither dead nor completed; null where the queue has batches of groups"),
+    Column("from_ms", "int64", False, "newest stream entry when the queue, or the first one, was counted", "ms"),
+    Column("from_seq", "int64", False, "the part of its id after the dash"),
+    Column("until_ms", "int64", False, "newest stream entry when the queue, or the last one, was counted", "ms"),
+    Column("until_seq", "int64", False, "the part of its id after the dash"),
+)
+"""In the order in which files have them."""
+
+COLUMNS: Final[dict[str, ColumnType]] = {column.name: column.type for column in TABLE}
+"""Name and type as pyarrow calls it."""
 
 
 class QueueCount(NamedTuple):
@@ -47,37 +54,87 @@ class QueueCount(NamedTuple):
     entry: EntryId
 
 
-class CountedPartition(NamedTuple):
-    """All queues of a partition that had jobs. `begin`, `end`: the newest event before and after they were counted."""
-
-    queues: Sequence[QueueCount]
-    begin: EntryId
-    end: EntryId
-
-
 def is_counted(storage: Storage, pool: str, at_ms: int) -> bool:
     """Whether the counts of that hour have been noted. Raises LakeError."""
     folder, _, name = _path(pool, at_ms).rpartition("/")
     return any(entry.name == name for entry in storage.list(folder))
 
 
-def write_counts(storage: Storage, pool: str, at_ms: int, counted: Sequence[CountedPartition]) -> None:
-    """Note the counts of a pool's partitions, in order, unless others have done it this hour. Raises LakeError."""
-    import pyarrow as pa  # here and below: processes that do not write files do without its time and memory
+class CountsWriter:
+    """Writes the counts of a pool's queues in an hour, unless others have done it. Call `put` or `discard` in the end.
 
-    from .writer import parquet_bytes
+    What is added is written soon, so that memory does not grow with the number of queues. All raise LakeError.
+    """
 
-    hour = at_ms // HOUR_MS % 24
-    rows: list[tuple[Any, ...]] = []
-    for number, part in enumerate(counted):
-        same = (pool, number, len(counted))
-        rows += ((*same, one.namespace, one.queue, one.hour, one.jobs, *one.entry, *one.entry) for one in part.queues)
-        rows.append((*same, "", "", hour, 0, *part.begin, *part.end))
-    columns = zip(*rows, strict=True)
-    arrays = [
-        pa.array(list(values), getattr(pa, kind)()) for values, kind in zip(columns, COLUMNS.values(), strict=True)
-    ]
-    storage.put(_path(pool, at_ms), parquet_bytes(pa.Table.from_arrays(arrays, names=list(COLUMNS))))
+    def __init__(self, storage: Storage, pool: str, at_ms: int, *, partitions: int) -> None:
+        import pyarrow as pa  # here and below: processes that do not write files do without its time and memory
+
+        from .writer import parquet_writer
+
+        self._storage, self._pool, self._partitions = storage, pool, partitions
+        self.hour = at_ms // HOUR_MS % 24
+        self._path = _path(pool, at_ms)
+        folder, _, name = self._path.rpartition("/")
+        self._temporary = f"{folder}/{temporary_name(name)}"
+        self._schema = pa.schema([pa.field(column, getattr(pa, kind)()) for column, kind in COLUMNS.items()])
+        self._rows: list[tuple[Any, ...]] = []
+        storage.make_dir(folder)
+        self._open = ExitStack()
+        with self._errors():
+            file = self._open.enter_context(storage.open(self._temporary, "wb"))
+            self._writer = self._open.enter_context(parquet_writer(file, self._schema))
+
+    def add_queues(self, partition: int, queues: Iterable[QueueCount]) -> None:
+        """Some queues of a partition that have jobs."""
+        same = (self._pool, partition, self._partitions)
+        self._rows += ((*same, one.namespace, one.queue, one.hour, one.jobs, *one.entry, *one.entry) for one in queues)
+        if len(self._rows) >= ROWS_AT_ONCE:
+            self._write()
+
+    def end_partition(self, partition: int, begin: EntryId, end: EntryId) -> None:
+        """All queues of it were added. `begin`, `end`: the newest event before and after they were counted."""
+        self._rows.append((self._pool, partition, self._partitions, "", "", self.hour, 0, *begin, *end))
+
+    def put(self) -> None:
+        """Put the file into place."""
+        self._write()
+        with self._errors():
+            self._open.close()
+        self._storage.put_written(self._path, self._temporary)
+
+    def discard(self) -> None:
+        """Leave nothing behind. May be called in any case."""
+        with suppress(Exception):
+            self._open.close()
+        self._storage.forget(self._temporary)
+
+    def _write(self) -> None:
+        import pyarrow as pa
+
+        if not self._rows:
+            return
+        columns = zip(*self._rows, strict=True)
+        arrays = [pa.array(list(values), field.type) for values, field in zip(columns, self._schema, strict=True)]
+        self._rows = []
+        with self._errors():
+            self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except LakeError:
+            raise
+        except Exception as error:  # of a file system, or of pyarrow, whose errors share no base class
+            raise LakeError(f"{self._storage.url(self._path)}: {error}") from error
+
+
+def remove_stale_counts(storage: Storage, day: date) -> None:
+    """Delete what processes that died while they wrote counts of that day have left behind. Raises LakeError."""
+    folder = f"{COUNTS}/{day_dir(day)}"
+    for entry in storage.list(folder):
+        if is_temporary(entry.name) and entry.age_s is not None and entry.age_s > STALE_S:
+            storage.delete(f"{folder}/{entry.name}")
 
 
 class NewestCounts(NamedTuple):

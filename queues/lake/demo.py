@@ -13,8 +13,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .deletion import find_deletion
+from .demo_conditions import conditions_of
+from .demo_incidents import Incident, IncidentKind, draw_holiday, draw_incidents
 from .demo_jobs import events_of_hour, whole
-from .demo_shape import NAMESPACE, POOL, QUEUES, BadDeploy, jobs_in_hour
+from .demo_shape import NAMESPACE, POOL, QUEUES
 from .files import hour_folders
 from .names import HOUR_MS, SUFFIX, day_dir, temporary_name
 from .schema import arrow_schema
@@ -34,7 +37,8 @@ class DemoThereError(LakeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoPlan:
-    """`days` days from `first` on (UTC); `jobs_per_day`: of an ordinary working day.
+    """`days` days from `first` on (UTC); `jobs_per_day`: of an ordinary working day. `with_incidents`: many, and a
+    holiday; else a single bad deploy.
 
     Jobs that are not at an end after the last day stay so: the rest of their lives would be on days after it.
     """
@@ -43,23 +47,42 @@ class DemoPlan:
     days: int
     jobs_per_day: int
     seed: int = 1
+    with_incidents: bool = False
 
     @property
-    def bad_deploy(self) -> BadDeploy | None:
-        """On the last working day but one: late, so that there are weeks to compare it with. None: no working day."""
+    def holidays(self) -> tuple[date, ...]:
+        """Days on which little happens, with no incident."""
+        day = draw_holiday(first=self.first, days=self.days, seed=self.seed) if self.with_incidents else None
+        return (day,) if day else ()
+
+    @property
+    def incidents(self) -> tuple[Incident, ...]:
+        """By day."""
+        if self.with_incidents:
+            return draw_incidents(first=self.first, days=self.days, seed=self.seed, quiet=self.holidays)
+        return self._bad_deploy
+
+    @property
+    def _bad_deploy(self) -> tuple[Incident, ...]:
+        """On the last working day but one: late, so that there are weeks to compare it with. (): no working day."""
         days = [self.first + timedelta(days=number) for number in range(self.days)]
         working = [day for day in days if day.weekday() < SATURDAY]
-        return BadDeploy(day=working[-2] if len(working) > 1 else working[0]) if working else None
+        if not working:
+            return ()
+        day = working[-2] if len(working) > 1 else working[0]
+        return (Incident(kind=IncidentKind.BAD_DEPLOY, day=day, queue="emails", first_hour=14, last_hour=16),)
 
 
 def write_demo(lake: str, plan: DemoPlan, *, tell: Callable[[date, int], None]) -> int:
     """Write the plan's events; `tell` is told of each hour that is written, with the events so far. → events
 
-    Raises DemoThereError, and LakeError if the lake cannot be written.
+    Raises DemoThereError, and LakeError if a day was deleted, or the lake cannot be written.
     """
     storage = Storage(lake)
     for number in range(plan.days):
         day = plan.first + timedelta(days=number)
+        if deletion := find_deletion(storage, day):
+            raise LakeError(f"{deletion}. Demo data can be made of later days only.")
         for folder in hour_folders(storage, day):
             if any(entry.name.startswith(PREFIX) for entry in storage.list(folder)):
                 raise DemoThereError(f"There is demo data of {day} already: delete {storage.url(day_dir(day))} first.")
@@ -102,20 +125,22 @@ def demo_hours(plan: DemoPlan) -> Iterator[tuple[date, int, Any]]:
     """(day, hour, table of the lake's columns but in time order) for each hour in which something happens."""
     start = int(datetime.combine(plan.first, time(), UTC).timestamp() * 1000)
     waiting: list[Any] = []
+    incidents, holidays = plan.incidents, plan.holidays
     for number in range(24 * plan.days):
         day, hour = plan.first + timedelta(days=number // 24), number % 24
         begins = start + number * HOUR_MS
         for place, queue in enumerate(QUEUES):
-            jobs = jobs_in_hour(jobs_per_day=plan.jobs_per_day, share=queue.share, day=day, hour=hour)
-            made = events_of_hour(
-                queue=queue,
-                jobs=jobs,
+            conditions = conditions_of(
+                queue,
+                first=plan.first,
                 day=day,
                 hour=hour,
-                start_ms=begins,
+                jobs_per_day=plan.jobs_per_day,
                 seed=plan.seed,
-                bad_deploy=plan.bad_deploy,
+                incidents=incidents,
+                holidays=holidays,
             )
+            made = events_of_hour(conditions=conditions, hour=hour, start_ms=begins, seed=plan.seed)
             waiting += [_of_queue(table, place) for table in made if len(table)]
         yet = [(pc.less(table["at_ms"], whole(begins + HOUR_MS)), table) for table in waiting]
         due = [table.filter(mask) for mask, table in yet]

@@ -9,14 +9,14 @@ import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from datetime import date
 from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .demo_shape import WORKERS, BadDeploy, Queue, crowding_in_hour
+from .demo_conditions import Conditions
+from .demo_shape import WORKERS, Queue
 from .names import HOUR_MS
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -111,7 +111,8 @@ _WORKERS: Final = pa.array(WORKERS, pa.string())
 class _Line:
     """Jobs at the same point of their lives: columns of equal length.
 
-    `due_ms`: from when on they wait; `late`: ms from then until they were made ready, so nobody takes them before.
+    `due_ms`: from when on they wait; `late`: ms from then until they were made ready, so nobody takes them before;
+    `poisoned`: whether each attempt fails.
     """
 
     job: Any
@@ -119,6 +120,7 @@ class _Line:
     size: Any
     due_ms: Any
     late: Any
+    poisoned: Any
 
     def only(self, mask: Any) -> _Line:
         """Those that `mask` names."""
@@ -134,10 +136,12 @@ class _Line:
         )
 
 
-def events_of_hour(
-    *, queue: Queue, jobs: int, day: date, hour: int, start_ms: int, seed: int, bad_deploy: BadDeploy | None
-) -> Iterator[Any]:
-    """Tables of EVENT_COLUMNS, one for each kind and attempt; times may lie behind the hour, even the day."""
+def events_of_hour(*, conditions: Conditions, hour: int, start_ms: int, seed: int) -> Iterator[Any]:
+    """Tables of EVENT_COLUMNS, one for each kind and attempt; times may lie behind the hour, even the day.
+
+    `start_ms`: when hour `hour` of the day begins.
+    """
+    queue, jobs = conditions.queue, conditions.jobs
     draws = Draws(f"{seed} {queue.name} {start_ms}")
     published = pc.add(whole(start_ms), draws.whole(jobs, HOUR_MS))
     size = draws.log_normal(jobs, median=queue.size, spread=0.4)
@@ -147,28 +151,33 @@ def events_of_hour(
         whole(0),
     )
     due_later = pc.greater(delay, whole(0))
-    late = pc.if_else(due_later, draws.whole(jobs, LATENESS_MS), whole(0))
     line = _Line(
-        job=draws.job_ids(published), published_ms=published, size=size, due_ms=pc.add(published, delay), late=late
+        job=draws.job_ids(published),
+        published_ms=published,
+        size=size,
+        due_ms=pc.add(published, delay),
+        late=pc.if_else(due_later, draws.whole(jobs, LATENESS_MS), whole(0)),
+        poisoned=pc.less(draws.uniform(jobs), real(conditions.poisoned)),
     )
     yield _events("published", line, at_ms=published, wait_ms=delay, size=size)
     yield _ready(line.only(due_later))
-    failing, errors = queue.failing, queue.errors
-    if bad_deploy and _hits(bad_deploy, queue, day, hour):
-        failing, errors = bad_deploy.failing, (bad_deploy.error,)
-    wait_median = queue.wait_ms * crowding_in_hour(queue, day=day, hour=hour)
+    away = conditions.away and tuple(start_ms + (one - hour) * HOUR_MS for one in conditions.away)
     for attempt in range(1, queue.tries + 1):
         if not len(line.job):
             return
-        line = yield from _attempt(line, queue, attempt, draws, wait_median, failing, errors)
+        line = yield from _attempt(line, queue, attempt, draws, conditions.wait_ms, away)
 
 
 def _attempt(
-    line: _Line, queue: Queue, attempt: int, draws: Draws, wait_median: float, failing: float, errors: tuple[str, ...]
+    line: _Line, queue: Queue, attempt: int, draws: Draws, wait_median: float, away: tuple[int, ...] | None
 ) -> Any:
     """One delivery of each job. → those that come again"""
     wait = pc.max_element_wise(draws.log_normal(len(line.job), median=wait_median, spread=queue.spread), line.late)
     taken = pc.add(line.due_ms, wait)
+    if away:
+        during = pc.and_(pc.greater_equal(taken, whole(away[0])), pc.less(taken, whole(away[1])))
+        taken = pc.if_else(during, pc.add(whole(away[1]), wait), taken)
+        wait = pc.subtract(taken, line.due_ms)
     ends = pc.add(line.published_ms, whole(queue.ttl_ms))
     in_time = pc.less(taken, ends)
     if pc.min(in_time).as_py() is False:
@@ -180,11 +189,12 @@ def _attempt(
     yield _events("consumed", line, at_ms=taken, attempt=attempt, wait_ms=wait, size=line.size, worker=worker)
     run = pc.min_element_wise(draws.log_normal(rows, median=queue.run_ms, spread=queue.spread), whole(queue.ttr_ms - 1))
     fate = draws.uniform(rows)
-    failed, lost = pc.less(fate, real(failing)), pc.greater_equal(fate, real(1 - queue.losing))
+    failed = pc.or_(pc.less(fate, real(queue.failing)), line.poisoned)
+    lost = pc.and_(pc.greater_equal(fate, real(1 - queue.losing)), pc.invert(line.poisoned))
     well = pc.invert(pc.or_(failed, lost))
     done = pc.add(taken, run)
     yield _some("acked", line, well, at_ms=done, attempt=attempt, run_ms=run, worker=worker)
-    error = _texts(errors, draws, rows)
+    error = _texts(queue.errors, draws, rows)
     yield _some("failed", line, failed, at_ms=done, attempt=attempt, run_ms=run, worker=worker, error=error)
     ran_out = pc.add(taken, whole(queue.ttr_ms))
     ttr = pa.repeat(whole(queue.ttr_ms), rows)
@@ -200,11 +210,6 @@ def _attempt(
     again = retry.only(failed)
     yield _ready(again)
     return again.and_(replace(line, due_ms=ran_out, late=pa.repeat(whole(0), rows)).only(lost))
-
-
-def _hits(bad_deploy: BadDeploy, queue: Queue, day: date, hour: int) -> bool:
-    in_hours = bad_deploy.first_hour <= hour < bad_deploy.last_hour
-    return in_hours and bad_deploy.day == day and bad_deploy.queue == queue.name
 
 
 def _ready(line: _Line) -> Any:

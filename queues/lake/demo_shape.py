@@ -1,9 +1,10 @@
-"""What the made-up service of the demo data does: its queues, its rhythm, its bad day."""
+"""What the made-up service of the demo data does: its queues and its rhythm."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date
+from random import Random
 from typing import Final
 
 POOL: Final = "default"
@@ -81,6 +82,7 @@ QUEUES: Final = (
         losing=0.004,
         errors=("IntegrityError: duplicate key 2024-{} of invoices", "TemplateError: line {}: no such field"),
     ),
+    Queue(name="exports", share=0.002, wait_ms=80, run_ms=1_500, size=250, errors=("PermissionError: report {}",)),
     Queue(
         name="video-transcode",  # the slow one: in busy hours jobs wait for hours, some until they expire
         share=0.01,
@@ -98,21 +100,14 @@ QUEUES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BadDeploy:
-    """From `first_hour` to before `last_hour` of `day`, this share of the queue's attempts fails with `error`."""
-
-    day: date
-    queue: str = "emails"
-    first_hour: int = 14
-    last_hour: int = 16
-    failing: float = 0.7
-    error: str = "KeyError: 'unsubscribe_url' in template {}"
+def dice(name: str) -> Random:
+    """Chance that is the same for the same name on every machine."""
+    return Random(name)  # noqa: S311  no secret
 
 
-def jobs_in_hour(*, jobs_per_day: int, share: float, day: date, hour: int) -> int:
-    """How many jobs a queue with this share is given; `jobs_per_day`: of an ordinary working day, all queues."""
-    return round(jobs_per_day * share * WEEKDAYS[day.weekday()] * HOURS[hour] / sum(HOURS))
+def share_of_day(day: date, hour: int) -> float:
+    """What is published in this hour, as a share of an ordinary working day's."""
+    return WEEKDAYS[day.weekday()] * HOURS[hour] / sum(HOURS)
 
 
 def crowding_in_hour(queue: Queue, *, day: date, hour: int) -> float:

@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from .deletion import deleted_days
 from .footers import DamagedFooterError, Footer, read_footer
 from .names import (
+    DELETED,
     GAPS,
     DrainedName,
     EntryId,
@@ -75,11 +77,15 @@ class DamagedFileError(LakeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayFiles:
-    """What the lake has of a UTC day. What is in `corrupt` is in neither `live` nor `gaps`."""
+    """What the lake has of a UTC day. What is in `corrupt` is in neither `live` nor `gaps`.
+
+    `covered`: by the URL of an hour's directory, `HourFiles.covered`.
+    """
 
     live: tuple[LakeFile, ...]
     corrupt: tuple[DamagedFile, ...]
     gaps: tuple[Gap, ...]
+    covered: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -127,6 +133,12 @@ class HourFiles:
             ):
                 yield name
 
+    @property
+    def covered(self) -> frozenset[str]:
+        """Names of the files whose events count, compacted or not: what compaction has made is named by its sources."""
+        merged = (self.sources.get(name, frozenset()) for name in self.live)
+        return frozenset(name for name in {*self.live, *frozenset().union(*merged)} if not is_compacted(name))
+
     def ranges(self, pool: str, partition: int) -> list[tuple[EntryId, EntryId]]:
         """Which entries of a stream have been written here, also those that compaction has taken since."""
         names = (parse_drained(name) for name in {*self.entries, *self.taken})
@@ -165,17 +177,23 @@ SealCheck = Callable[[Mapping[str, Entry]], Mapping[str, int]]
 
 def read_day(url: str, day: date, *, check_seals: SealCheck | None = None) -> DayFiles:
     """What counts of a UTC day, each file's footer checked: here, unless `check_seals` says that the file is sound.
+    Nothing if the day was deleted.
 
     Raises LakeError if the lake cannot be read at all.
     """
     storage = Storage(url)
+    if day in deleted_days(storage):
+        return DayFiles(live=(), corrupt=(), gaps=())
     live: list[LakeFile] = []
     corrupt: list[DamagedFile] = []
+    covered: dict[str, frozenset[str]] = {}
     folders = hour_folders(storage, day)
     known = check_seals(_live_files(storage, folders)) if check_seals else {}
     with ThreadPoolExecutor(READERS) as threads:
         for folder in folders:
-            for file in _check_hour(storage, folder, threads, known):
+            hour, checked = _check_hour(storage, folder, threads, known)
+            covered[storage.url(folder)] = hour.covered
+            for file in checked:
                 if isinstance(file, LakeFile):
                     live.append(file)
                 else:
@@ -186,7 +204,7 @@ def read_day(url: str, day: date, *, check_seals: SealCheck | None = None) -> Da
             gaps.append(gap)
         else:
             corrupt.append(gap)
-    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps))
+    return DayFiles(live=tuple(live), corrupt=tuple(corrupt), gaps=tuple(gaps), covered=covered)
 
 
 def _live_files(storage: Storage, folders: Iterable[str]) -> dict[str, Entry]:
@@ -197,8 +215,8 @@ def _live_files(storage: Storage, folders: Iterable[str]) -> dict[str, Entry]:
 
 def _check_hour(
     storage: Storage, folder: str, threads: ThreadPoolExecutor, known: Mapping[str, int]
-) -> list[LakeFile | DamagedFile]:
-    """The files of an hour that count, or what is wrong with them. Tried again if one goes away meanwhile."""
+) -> tuple[HourFiles, list[LakeFile | DamagedFile]]:
+    """The files of an hour, and those that count or what is wrong with them. Tried again if one goes away meanwhile."""
     for tries_left in reversed(range(READ_TRIES)):
         files = read_hour(storage, folder)
         entries = [files.entries[name] for name in files.live]
@@ -207,7 +225,7 @@ def _check_hour(
             break
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
     sound = [file for file in checked if file is not None]
-    return [*sound, *(_missing(storage, folder, name) for name in missing)]
+    return files, [*sound, *(_missing(storage, folder, name) for name in missing)]
 
 
 def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:
@@ -219,9 +237,14 @@ def _missing(storage: Storage, folder: str, name: str) -> DamagedFile:
 
 
 def list_days(url: str) -> list[date]:
-    """Days that a lake, or reports, below `url` have something of, the earliest first. Raises LakeError."""
-    names = (entry.name for entry in Storage(url).list("") if entry.is_dir)
-    return sorted(day for day in map(day_of, names) if day is not None)
+    """Days that a lake, or reports, below `url` have something of, the earliest first; none that were deleted.
+
+    Raises LakeError.
+    """
+    storage = Storage(url)
+    names = [entry.name for entry in storage.list("") if entry.is_dir]
+    deleted = deleted_days(storage) if DELETED in names else frozenset()
+    return sorted(day for day in map(day_of, names) if day is not None and day not in deleted)
 
 
 def hour_folders(storage: Storage, day: date) -> list[str]:

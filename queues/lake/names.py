@@ -5,6 +5,8 @@
     LAKE/date=2026-11-21/hour=16/_compact-DIGEST.json             its manifest: without it, it does not count
     LAKE/_gaps/POOL-pNNNN-FROM-UNTIL.json                         events that were dropped before a drain took them
     LAKE/_counts/date=2026-11-21/POOL-h16.parquet                 Redis's own counts of jobs (`counts`)
+    LAKE/_appended/date=2026-11-21/POOL.json                      Redis's own count of a day's events (`appended`)
+    LAKE/_deleted/date=2026-11-21.json                            the day was deleted (`deletion`)
 
 A name that begins with `_` or `.` is never data, for Spark, DuckDB and us alike.
 """
@@ -25,7 +27,11 @@ TIMES_END_MS: Final = 253_402_300_800_000
 DATE: Final = "date="
 SUFFIX: Final = ".parquet"
 GAPS: Final = "_gaps"
+DELETED: Final = "_deleted"
 TEMPORARY: Final = ".tmp-"
+STALE_S: Final = 86_400
+"""When an unfinished file is older, its writer has died."""
+
 POOL_MAX: Final = 100
 """Longer pool names, which would make file names too long, are abbreviated by their digest."""
 

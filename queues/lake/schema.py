@@ -35,35 +35,38 @@ VERSION_KEY: Final = "taskq.schema_version"
 SEALED_SINCE: Final = 3
 """A file that says this version or a later one has a seal (`footers`)."""
 
-ColumnType = Literal["string", "timestamp_ms", "int16", "int32", "int64", "bool"]
-"""`timestamp_ms`: an instant, in whole milliseconds; in Parquet adjusted to UTC."""
+ColumnType = Literal["string", "timestamp_ms", "int16", "int32", "int64", "double", "bool"]
+"""`timestamp_ms`: an instant, in whole milliseconds; in Parquet adjusted to UTC. `double`: in reports only."""
 
 
 class Column(NamedTuple):
-    """A column. `nullable`: null where it does not apply to the kind of event."""
+    """A column. `nullable`: null where it does not apply. `unit`: of a number, such as ms; "" if it has none. `since`:
+    the version of the schema that brought it. docs/data/ is made of all this (`python -m tools.data_docs`)."""
 
     name: str
     type: ColumnType
     nullable: bool
     meaning: str
+    unit: str = ""
+    since: int = 1
 
 
 COLUMNS: Final[tuple[Column, ...]] = (
     Column("pool", "string", False, "name of the pool"),
     Column("namespace", "string", False, "name of the namespace"),
     Column("queue", "string", False, "name of the queue"),
-    Column("kind", "string", False, "what happened (docs/redis-layout.md, Events)"),
+    Column("kind", "string", False, "what happened (docs/data/events.md, Kinds)"),
     Column("at", "timestamp_ms", False, "when, by the Redis server's clock"),
     Column("job", "string", True, "job id; null for `destroyed`"),
     Column("published", "timestamp_ms", True, "when the job was published, as its id says"),
     Column("attempt", "int32", True, "delivery, from 1; of `destroyed` jobs that were neither dead nor completed"),
-    Column("wait_ms", "int64", True, "due → delivered; `published`: delay; `ready`: lateness; `rescheduled`: to due"),
-    Column("run_ms", "int64", True, "delivered → acked, failed, released, or its lease lost"),
-    Column("size", "int64", True, "bytes of the body; of `destroyed` the number of jobs"),
+    Column("wait_ms", "int64", True, "due → delivered; published: delay; ready: lateness; rescheduled: to due", "ms"),
+    Column("run_ms", "int64", True, "delivered → acked, failed, released, or its lease lost", "ms"),
+    Column("size", "int64", True, "bytes of the body; of `destroyed` the number of jobs", "bytes"),
     Column("worker", "string", True, "the consumer's name"),
     Column("error", "string", True, "of `failed` and `dead`, at most 200 bytes; of `deleted` how the job had ended"),
     Column("partition", "int16", False, "of the pool"),
-    Column("entry_ms", "int64", False, "id of the stream entry, the part before the dash"),
+    Column("entry_ms", "int64", False, "id of the stream entry, the part before the dash", "ms"),
     Column("entry_seq", "int64", False, "id of the stream entry, the part after the dash"),
     Column("line", "int16", False, "place in the entry, from 0; pool, partition, entry and line name an event"),
     Column("demo", "bool", False, "made up for demonstration"),

@@ -91,6 +91,26 @@ class Storage:
                 raise
         return True
 
+    def replace(self, relative: str, content: bytes) -> None:
+        """Put a file in the place of what is there, if anything: at once, as a whole and durably."""
+        folder, _, name = relative.rpartition("/")
+        path = self.path(relative)
+        with _told(path):
+            if not self.is_local:  # object stores show a file when it is whole
+                self.fs.pipe_file(path, content)
+                return
+            _make_local_dir(Path(path).parent)
+            temporary = f"{folder}/{temporary_name(name)}"
+            try:
+                with open(self.path(temporary), "xb") as file:
+                    file.write(content)
+                _write_out(self.path(temporary))
+                os.replace(self.path(temporary), path)
+            except BaseException:
+                self.forget(temporary)
+                raise
+            _write_out(Path(path).parent)
+
     def put_written(self, relative: str, temporary: str) -> bool:
         """Put a finished file, written under a temporary name in the same directory, into place. As `put`."""
         path = self.path(relative)
@@ -124,6 +144,46 @@ class Storage:
         path = self.path(relative)
         with _told(self.url(relative)), suppress(FileNotFoundError):
             self.fs.rm_file(path)
+
+    def rename_dir(self, relative: str, to: str) -> bool:
+        """Rename a local directory, in one step and durably. False: it is not there."""
+        path = Path(self.path(relative))
+        with _told(str(path)):
+            try:
+                os.rename(path, self.path(to))
+            except FileNotFoundError:
+                return False
+            _write_out(path.parent)
+        return True
+
+    def delete_tree(self, relative: str) -> None:
+        """Delete a directory and all that is in it, if it is there."""
+        path = self.path(relative)
+        with _told(path), suppress(FileNotFoundError):
+            self.fs.invalidate_cache()
+            self.fs.rm(path, recursive=True)
+
+    def walk(self) -> Iterator[tuple[str, int]]:
+        """Each file's path and size in bytes. What goes away meanwhile is left out."""
+        if self.is_local:
+            yield from self._walk_locally()
+            return
+        with _told(self.root):
+            self.fs.invalidate_cache()
+            try:
+                found = self.fs.find(self.root, detail=True)
+            except FileNotFoundError:
+                return
+        for path, info in found.items():
+            yield path[len(self.root) :].lstrip("/"), int(info.get("size") or 0)
+
+    def _walk_locally(self) -> Iterator[tuple[str, int]]:
+        for folder, _, names in os.walk(self.root):
+            relative = os.path.relpath(folder, self.root)
+            for name in names:
+                with suppress(FileNotFoundError):
+                    size = os.stat(os.path.join(folder, name)).st_size
+                    yield name if relative == "." else f"{relative}/{name}", size
 
     def _put_locally(self, relative: str, temporary: str, content: bytes | memoryview) -> bool:
         path = self.path(relative)

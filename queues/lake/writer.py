@@ -12,25 +12,27 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from .deletion import deleted_days, note_late_events
 from .files import Gap, HourFiles, count_rows, read_hour
 from .footers import SealingFile
 from .lines import Entries, hours, parse_entries
-from .names import GAPS, HOUR_MS, DrainedName, EntryId, gap_name, hour_dir, is_temporary
+from .names import GAPS, HOUR_MS, STALE_S, DrainedName, EntryId, day_of, gap_name, hour_dir, is_temporary
 from .schema import VERSION, VERSION_KEY, arrow_schema
 from .storage import Storage
 
 logger = logging.getLogger(__name__)
 
-STALE_S: Final = 86_400
-"""When an unfinished file is older, its writer has died."""
-
 MALFORMED_SHOWN: Final = 3
+
+YOUNG: Final = timedelta(days=1)
+"""Days that are no older are never deleted, so that what is drained in time costs no look."""
 
 PARQUET: Final = {
     "compression": "zstd",
@@ -98,7 +100,7 @@ class Writer:
                 },
             )
         return len(parsed.malformed) + sum(
-            self._put(f"{folder}/{name}", table) for folder, table in _by_hour(parsed.table)
+            self._put_events(folder, name, table) for folder, table in _by_hour(parsed.table)
         )
 
     def write_gap(self, gap: Gap) -> None:
@@ -112,6 +114,24 @@ class Writer:
         ranges = files.ranges(name.pool, name.partition)
         own = (name.first, name.last)
         return [range_ for range_ in ranges if range_ != own and range_[0] <= name.last and name.first <= range_[1]]
+
+    def _put_events(self, folder: str, name: DrainedName, table: Any) -> int:
+        """Those of an hour, unless its day was deleted: they come too late. How many have been dealt with."""
+        day = day_of(folder.partition("/")[0])
+        if day is None or day >= datetime.now(UTC).date() - YOUNG or day not in deleted_days(self.storage):
+            return self._put(f"{folder}/{name}", table)
+        note_late_events(self.storage, day, str(name), table.num_rows)
+        logger.warning(
+            "events of a day that was deleted are left out",
+            extra={
+                "action": "events_too_late",
+                "pool": self.pool,
+                "partition": name.partition,
+                "day": str(day),
+                "events": table.num_rows,
+            },
+        )
+        return int(table.num_rows)
 
     def _put(self, path: str, table: Any) -> int:
         """The rows of the file that is there then."""

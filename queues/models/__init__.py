@@ -6,10 +6,11 @@ Jobs are in Redis only.
 
 from .activity import Activity, ActivityAction
 from .namespace import Namespace, Token, TokenLimit
+from .objective import ObjectiveWindow
 from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
-from .report import QueueDay, ReportDay, ReportState, ReportTrigger
+from .report import LakeMeasurement, QueueDay, ReportDay, ReportState, ReportTrigger
 from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 
 __all__ = [
@@ -18,7 +19,9 @@ __all__ = [
     "ActivityAction",
     "CatchUp",
     "FireOutcome",
+    "LakeMeasurement",
     "Namespace",
+    "ObjectiveWindow",
     "Overlap",
     "Pool",
     "PushEndpoint",

@@ -65,6 +65,7 @@ class ActivityAction(models.TextChoices):
     POOL_CREATED = "pool_created", _("pool created")
     POOL_CHANGED = "pool_changed", _("pool changed")
     POOL_DELETED = "pool_deleted", _("pool deleted")
+    LAKE_DAY_DELETED = "lake_day_deleted", _("day deleted from the event lake")
     PERSON_CREATED = "person_created", _("account created")
     PERSON_CHANGED = "person_changed", _("account changed")
     PERSON_DELETED = "person_deleted", _("account deleted")

@@ -13,6 +13,11 @@ from queues.engine import constants
 from .namespace import Namespace
 from .validators import validate_backoff, validate_queue, validate_weights
 
+OBJECTIVE_TARGET: Final = 0.95
+"""Which share of deliveries has to come in time if nobody set another one."""
+OBJECTIVE_TARGET_MIN: Final = 0.5
+OBJECTIVE_TARGET_MAX: Final = 0.9999
+
 WHOLE_NAMESPACE: Final = ""
 """`queue` of the policy that all queues of the namespace inherit from."""
 
@@ -157,6 +162,13 @@ class QueuePolicy(models.Model):
         blank=True,
         validators=[MinValueValidator(1)],
         help_text=_("How long a ready job may wait before the queue is shown as needing attention."),
+    )
+    objective_target = models.FloatField(
+        _("objective: share in time"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(OBJECTIVE_TARGET_MIN), MaxValueValidator(OBJECTIVE_TARGET_MAX)],
+        help_text=_("Which share of deliveries has to come within the objective, such as 0.99. Blank: 0.95."),
     )
 
     class Meta:

@@ -1,4 +1,4 @@
-"""ReportDay and QueueDay: a day's report, and what it says of each namespace and queue.
+"""ReportDay and QueueDay: a day's report, and what it says of each namespace and queue; how large the lake is.
 
 Days are UTC days. The figures come from the event lake by way of `queues.reports`; each column of QueueDay that holds
 one bears its name there.
@@ -66,6 +66,8 @@ class ReportDay(models.Model):
     """Who computes a day's report, how far they are, and what the report in the database rests on.
 
     The first fields are about the latest run, those from `reported_run` on about the run whose rows are in QueueDay.
+    `handed_on` is a digest of what the next day's report takes from this one, `taken_over` that of the report of the
+    day before as this one found it: where they differ, this one is to be made again.
     """
 
     date = models.DateField(_("day"), primary_key=True)
@@ -87,10 +89,17 @@ class ReportDay(models.Model):
     events = models.PositiveBigIntegerField(_("events"), null=True)
     files = models.PositiveIntegerField(_("files"), null=True)
     warnings = models.JSONField(_("warnings"), default=list)
+    reconciliation = models.JSONField(_("events by Redis's own count"), default=list)
     demo = models.BooleanField(_("demo data"), default=False)
     complete = models.BooleanField(_("day was over"), default=False)
     master = models.CharField(_("Spark master"), max_length=255, blank=True)
     mailed_at = models.DateTimeField(_("sent by e-mail"), null=True)
+    last_event_at = models.DateTimeField(_("last event"), null=True)
+    predecessor_run = models.CharField(
+        _("run of the day before"), max_length=64, blank=True, help_text=_("Whose backlogs this day began with.")
+    )
+    taken_over = models.CharField(max_length=64, blank=True)
+    handed_on = models.CharField(max_length=64, blank=True)
 
     class Meta:
         verbose_name = _("report")
@@ -100,6 +109,24 @@ class ReportDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.date:%Y-%m-%d}"
+
+
+class LakeMeasurement(models.Model):
+    """How much the event lake held when a pump measured it last: one row."""
+
+    measured_at = models.DateTimeField(_("measured"))
+    bytes = models.PositiveBigIntegerField(_("bytes"))
+    files = models.PositiveBigIntegerField(_("files"))
+    days = models.PositiveIntegerField(_("days"))
+    first_day = models.DateField(_("first day"), null=True)
+
+    class Meta:
+        verbose_name = _("size of the event lake")
+        verbose_name_plural = _("sizes of the event lake")
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.bytes} bytes at {self.measured_at:%Y-%m-%d %H:%M:%S}"
 
 
 def _jobs() -> models.PositiveBigIntegerField[Any, Any]:
@@ -204,6 +231,7 @@ class QueueDay(models.Model):
     flagged = models.PositiveSmallIntegerField(default=0, help_text=_("How many of the changes are out of line."))
 
     objective_s = models.PositiveIntegerField(null=True)
+    objective_target = models.FloatField(null=True, help_text=_("Share of deliveries that had to."))
     objective_met = models.BooleanField(null=True)
     objective_share = models.FloatField(null=True, help_text=_("Share of deliveries that waited no longer than that."))
 

@@ -1,5 +1,6 @@
-"""Has reports made of the days that have ended: by `manage.py runreport --nightly`, in a process of its own.
+"""Has reports made of the days that have ended, and of today so far: by `manage.py runreport --nightly` or `--today`.
 
+That is a process of its own.
 Spark needs memory and seconds of both cores; the roles go on beside it. Several `runpump` may find the same day due:
 the day's row in the database says which of them makes its report. `queues.services.reporting.making` has both:
 `due_days` and `claims`.
@@ -19,7 +20,7 @@ from typing import Final
 from django.conf import settings
 from django.db import close_old_connections
 
-from queues.services.reporting.making.due_days import due_days, is_time
+from queues.services.reporting.making.due_days import due_days, is_time, today_is_due
 from queues.supervision import Child
 
 from .role import CircuitBreaker
@@ -30,16 +31,20 @@ STOP_TIMEOUT_S: Final = 10.0
 NICE: Final = 10
 """Spark may have all cores as long as nothing else needs them: publishing and consuming come first."""
 
-ARGUMENTS: Final = ("runreport", "--nightly", "--quiet")
+NIGHTLY: Final = ("runreport", "--nightly", "--quiet")
+TODAY: Final = ("runreport", "--today", "--quiet")
 
 
 class NightlyReports:
-    """`tick` now and then, `stop` in the end. What the process writes goes to this one's standard error."""
+    """`tick` now and then, `stop` in the end. What the process writes goes to this one's standard error.
+
+    `command`: what is run in the place of `manage.py runreport`.
+    """
 
     def __init__(
         self, *, command: Sequence[str] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        self._command = command or (*settings.TASKQ_COMMAND, *ARGUMENTS)
+        self._command = command
         self._clock = clock
         self._lock = threading.Lock()
         self._is_stopped = False
@@ -63,17 +68,16 @@ class NightlyReports:
     def _start_if_due(self) -> None:
         now = self._clock()
         try:
-            if not is_time(now) or not (days := due_days(today=now.date())):
-                self._breaker.record_success()
-                return
+            arguments = _arguments_due(now)
         except Exception as error:  # the roles go on; it is tried again
             self._breaker.record_failure(error)
             return
         finally:
             close_old_connections()
         self._breaker.record_success()
-        logger.info("reports are due", extra={"action": "nightly_started", "first": str(days[0]), "days": len(days)})
-        self._process = Child(self._command, stdout=subprocess.DEVNULL)
+        if not arguments:
+            return
+        self._process = Child(self._command or (*settings.TASKQ_COMMAND, *arguments), stdout=subprocess.DEVNULL)
         with contextlib.suppress(ProcessLookupError):
             os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)  # what it starts gets the same
 
@@ -87,3 +91,16 @@ class NightlyReports:
         logger.log(level, "reports ended", extra={"action": "nightly_ended", "status": status})
         self._process = None
         return False
+
+
+def _arguments_due(now: datetime) -> tuple[str, ...]:
+    """Those of the command that is to be run; none if nothing is due. Raises LakeError, database errors."""
+    if is_time(now) and (days := due_days(today=now.date())):
+        logger.info("reports are due", extra={"action": "nightly_started", "first": str(days[0]), "days": len(days)})
+        return NIGHTLY
+    if today_is_due(now):
+        logger.info(
+            "a report of today is due", extra={"action": "nightly_started", "first": str(now.date()), "days": 1}
+        )
+        return TODAY
+    return ()

@@ -13,6 +13,8 @@ from django.db import close_old_connections
 
 from queues.engine import Counts
 
+from .lake_upkeep import INTERVAL_S as LAKE_INTERVAL_S
+from .lake_upkeep import LakeUpkeep
 from .nightly import NightlyReports
 from .pool_runner import PoolRunner
 from .role import CircuitBreaker, RoleStats
@@ -49,7 +51,7 @@ class BackgroundService:
     `list_pools` is asked again and again, so that pools come and go while it runs. Each of `heartbeats` is called every
     second, to tell others that this process works (how each role does, the pool's Redis is told).
     `check_pools` is called at the start and then every CHECK_INTERVAL_S, to log what is wrong with a pool's Redis.
-    `nightly` makes the reports that are due.
+    `nightly` makes the reports that are due; `lake` deletes old days from the event lake.
     """
 
     def __init__(
@@ -59,11 +61,13 @@ class BackgroundService:
         check_pools: Callable[[], object] | None = None,
         heartbeats: Sequence[Callable[[], object]] = (),
         nightly: NightlyReports | None = None,
+        lake: LakeUpkeep | None = None,
     ) -> None:
         self._list_pools = list_pools
         self._check_pools = check_pools
         self._heartbeats = heartbeats
         self._nightly = nightly
+        self._lake = lake
         self._stopping = threading.Event()
         self._stats = RoleStats()
         self._runners: dict[str, PoolRunner] = {}
@@ -94,12 +98,16 @@ class BackgroundService:
             scheduler.add_chore(f"heartbeat {number}", beat, interval_s=HEARTBEAT_INTERVAL_S)
         if self._nightly is not None:
             scheduler.add_chore("nightly", self._nightly.tick, interval_s=NIGHTLY_INTERVAL_S, at_once=True)
+        if self._lake is not None:
+            scheduler.add_chore("lake", self._lake.tick, interval_s=LAKE_INTERVAL_S, at_once=True)
 
     def _stop(self, scheduler: RoleScheduler) -> None:
         logger.info("background roles finish their turns", extra={"action": "pump_stopping"})
         self._stopping.set()
         if self._nightly is not None:
             self._nightly.stop()
+        if self._lake is not None:
+            self._lake.stop()
         scheduler.stop_chores()
         for runner in self._runners.values():
             runner.close()

@@ -246,9 +246,15 @@ class Pusher:
     async def write_down(self) -> None:
         """Write what has happened since the last time to Redis.
 
-        A write that has begun goes on to its end also when this is cancelled: its notes would be lost.
+        A write that has begun goes on to its end also when this is cancelled: its notes would be lost. Raises what it
+        raises; when nobody waits for it any more, that is logged.
         """
-        await asyncio.shield(self._start(self._write_all()))
+        writing = self._keep(self._write_all())
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            writing.add_done_callback(_log_failure)
+            raise
 
     async def _write_all(self) -> None:
         async with self._writing:
@@ -314,16 +320,15 @@ class Pusher:
         """Run something that asks the database, in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, _with_fresh_connections, function)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something that nobody waits for: if it fails, the log says so."""
+        self._keep(work).add_done_callback(_log_failure)
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """asyncio itself does not hold on to tasks."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
-
-        def finished(done: asyncio.Task[Any]) -> None:
-            self._tasks.discard(done)
-            if not done.cancelled() and (error := done.exception()) is not None:
-                logger.error("push failed", exc_info=error, extra={"action": "push.chore"})
-
-        task.add_done_callback(finished)
+        task.add_done_callback(self._tasks.discard)
         return task
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], every_s: float) -> None:
@@ -333,6 +338,11 @@ class Pusher:
             except Exception:
                 logger.exception("push chore failed", extra={"action": "push.chore"})
             await asyncio.sleep(every_s)
+
+
+def _log_failure(done: asyncio.Task[None]) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        logger.error("push failed", exc_info=error, extra={"action": "push.chore"})
 
 
 def _read() -> tuple[PushPlan, frozenset[str]]:

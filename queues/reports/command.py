@@ -54,6 +54,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", required=True, help="URL or path of the reports")
     parser.add_argument("--run", required=True, help="name of this run; its files go to date=DAY/run=NAME/")
     parser.add_argument("--date", required=True, action="append", type=date.fromisoformat, metavar="YYYY-MM-DD")
+    parser.add_argument(
+        "--holiday",
+        action="append",
+        default=[],
+        type=date.fromisoformat,
+        metavar="YYYY-MM-DD",
+        help="a day that is not judged by the same weekday of past weeks, nor other days by it",
+    )
     spark_settings.add_arguments(parser, master="local[*]")
     return parser.parse_args(argv)
 
@@ -82,7 +90,10 @@ def _report(asked: argparse.Namespace) -> None:
         with _scratch(output.storage) as scratch, session.spark_session(options, scratch=scratch) as spark:
             for day in days:
                 try:
-                    DayReport(spark, lake=asked.lake, output=output, day=day).run(master=options.master)
+                    report = DayReport(
+                        spark, lake=asked.lake, output=output, day=day, holidays=frozenset(asked.holiday)
+                    )
+                    report.run(master=options.master)
                 except Exception as error:
                     with contextlib.suppress(Exception):
                         output.forget(day)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -12,23 +14,30 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from queues.lake.appended import read_appended
 from queues.lake.counts import NewestCounts, newest_counts
 from queues.lake.damage import find_damaged
-from queues.lake.files import DamagedFile, DayFiles, LakeFile, list_days, read_day
+from queues.lake.deletion import find_deletion
+from queues.lake.files import DamagedFile, DayFiles, Gap, LakeFile, list_days, read_day
+from queues.lake.reconciliation import balance_day, describe_difference
 from queues.lake.storage import LakeError, Storage
 
+from . import schema
 from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
-from .history import Output, backlog_before, figures_of_days, past_figures
+from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
+from .hour_cells import TABLES, CellFiles, HourCells, run_of
 from .progress import Progress, Stage, say
+from .reduction import FEW_ROWS, DayCells
 from .seals import executors_check
-from .session import fit_partitions, java_is_alive, plain_plans, side_by_side
+from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
 from .tables.anchors import anchored_of
-from .tables.cells import KEY, SCOPE, cells_of
-from .tables.comparisons import DIFFERS, backlog_of, begun_of, changes_of
+from .tables.cells import KEY, SCOPE
+from .tables.changes import changes_of
+from .tables.comparisons import DIFFERS, backlog_of, begun_of
 from .tables.errors import errors_of
-from .tables.figures import BROADCAST_ROWS, figures_of, histograms_of, percentiles_of, sums_of, targets_of, wanted_cells
-from .tables.single_events import duplicates_of, limits_of, lost_leases_of, notable_of, slow_of, tries_of
+from .tables.figures import figures_of, histograms_of, measures_of, metrics_of, sums_of
+from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
 
 RETRIES = 10
 """How often a day begins again without files that turned out to be damaged, or with a new list of files. Damaged files
@@ -37,8 +46,9 @@ are found all at once, but those that only Spark cannot read one at a time."""
 DIFFERENCES_SHOWN = 5
 """Queues that are named of those whose events and counts do not agree."""
 
-FEW_ROWS = 1_000_000
-"""What is computed of so many rows is so little that planning it takes longer."""
+
+PLANNED_ROWS = 1_000_000
+"""As FEW_ROWS, for tables that are written side by side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,55 +58,79 @@ class Done:
     events: int
     demo: bool
     by_kind: dict[str, int]
+    last_at_ms: int | None
 
 
 class DayReport:
     """Computes and writes the tables of a day; a file that is damaged is left out and named."""
 
-    def __init__(self, spark: SparkSession, *, lake: str, output: Output, day: date) -> None:
-        self._spark, self._output, self._day = spark, output, day
+    def __init__(
+        self, spark: SparkSession, *, lake: str, output: Output, day: date, holidays: Collection[date] = frozenset()
+    ) -> None:
+        self._spark, self._output, self._day, self._holidays = spark, output, day, holidays
         self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
         self._damaged: dict[str, DamagedFile] = {}
         self._is_complete = False
         self._pools_with_gaps: set[str] = set()
-        self._live: list[LakeFile] = []
         self._counts: list[NewestCounts] = []
         self._damaged_counts: list[tuple[str, str]] = []
         self._differences = ""
+        self._predecessor: Predecessor | None = None
+        self._handed_on = ""
+        self._live: list[LakeFile] = []
+        self._cells, self._cells_before = (
+            DayCells(spark, CellFiles(output.storage, when), lake=self._lake) for when in (day, _day_before(day))
+        )
 
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
         begun = time.monotonic()
+        up_s = java_times(self._spark)["up"]
         for turn in range(RETRIES + 1):
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
             self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
             files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
-            live = self._live = self._readable(files.live)
+            self._live = self._readable(files.live)
             self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day)
             before = read_day(
-                self._lake, self._day - timedelta(days=1), check_seals=executors_check(self._spark, master=master)
+                self._lake, _day_before(self._day), check_seals=executors_check(self._spark, master=master)
             )
             earlier = self._readable(before.live)
+            left_out = self._damaged.values()
+            run_id = f"{self._output.run_id}-{turn}"
             try:
-                done = self._write_tables(live, earlier)
+                self._cells.look(files, self._live, left_out)
+                self._cells_before.look(before, earlier, left_out)
+                self._reduce(run_id)
+                done = self._write_tables()
                 break
             except Exception as error:
-                if turn == RETRIES or not self._leave_out(error, [*live, *earlier]):
+                if turn == RETRIES or not self._can_go_on(error, [*self._live, *earlier]):
                     raise
                 self._output.forget(self._day)
+            finally:
+                self._cells.files.forget(run_id)
         # What compaction has taken was not damaged after all.
         listed = {file.url for file in (*files.live, *before.live)}
         self._damaged = {url: file for url, file in self._damaged.items() if url in listed}
-        summary = self._summary(files, live, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
+        summary = self._summary(files, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
+        java = java_times(self._spark)
+        seconds = {Stage.STARTING: up_s, **self._progress.seconds}  # of the process, and of this day
+        summary |= {"seconds": seconds, "java": java | {"up": java["up"] - up_s}}
         self._output.write_summary(self._day, summary)
+        with suppress(LakeError, OSError):
+            self._cells.files.remove_stale()
         self._progress.finish(f"{done.events:,} events in {summary['took_s']:.1f} s")
         return summary
 
     def _lake_days(self) -> list[date]:
-        """Raises LakeError also if there are none: it is not the lake that was meant, or not there just now."""
+        """Raises LakeError also if this day was deleted, and if there are none: it is not the lake that was meant, or
+        not there just now."""
+        if deletion := find_deletion(Storage(self._lake), self._day):
+            raise LakeError(str(deletion))
         days = list_days(self._lake)
         if not days:
             raise LakeError(f"{self._lake}: this lake has no events of any day; is it the one that runpump writes to?")
@@ -105,11 +139,17 @@ class DayReport:
     def _readable(self, files: Sequence[LakeFile]) -> list[LakeFile]:
         return [file for file in files if file.url not in self._damaged]
 
-    def _leave_out(self, error: Exception, files: Sequence[LakeFile]) -> bool:
-        """Whether `error` is about files of the lake that another turn can do without."""
+    def _can_go_on(self, error: Exception, files: Sequence[LakeFile]) -> bool:
+        """Whether `error` is about files of the lake, or cells, that another turn can do without."""
         named = unreadable_file(error)
+        if named is not None and (run_id := run_of(named)) is not None:
+            return self._distrust_cells(run_id)
         if named is None and not may_be_damage(error, java_alive=java_is_alive(error)):
             return False
+        return self._leave_out(error, named, files) or self._distrust_cells()
+
+    def _leave_out(self, error: Exception, named: str | None, files: Sequence[LakeFile]) -> bool:
+        """Whether files of the lake are damaged: then they are left out from now on."""
         found = find_damaged(files)
         if not found and named is not None:
             reason = first_words(str(error))
@@ -118,6 +158,16 @@ class DayReport:
             found = self._with_other_rows(files)
         self._damaged |= {file.url: file for file in found}
         return bool(found)
+
+    def _distrust_cells(self, run_id: str = "") -> bool:
+        """Whether there were cells of earlier runs, or of that run, which are not used from now on."""
+        found = False
+        for cells in (self._cells, self._cells_before):
+            for used in cells.by_run:
+                if used == run_id or not (run_id or used.startswith(f"{self._output.run_id}-")):
+                    cells.files.distrust(used)
+                    found = True
+        return found
 
     def _with_other_rows(self, files: Sequence[LakeFile]) -> list[DamagedFile]:
         """Files of which Spark does not read as many events as their footers say."""
@@ -129,9 +179,16 @@ class DayReport:
             if count != file.rows
         ]
 
-    def _write_tables(self, live: Sequence[LakeFile], earlier: Sequence[LakeFile]) -> Done:
-        fit_partitions(self._spark, data_bytes=sum(file.size for file in live))
-        events = read_events(self._spark, lake=self._lake, files=live)
+    def _reduce(self, run_id: str) -> None:
+        """Make cells of the hours that have none."""
+        fit_partitions(self._spark, data_bytes=sum(file.size for file in self._live))
+        missing = self._cells.missing
+        with self._stage(Stage.COUNTING, f"counting the events of {len(missing)} of {len(self._live)} files"):
+            self._cells.reduce(run_id)
+            if self._cells.distrust_runs_without_slow_jobs():
+                self._cells.reduce(f"{run_id}-again")
+
+    def _write_tables(self) -> Done:
         kept: list[DataFrame] = []
 
         def keep(rows: DataFrame) -> DataFrame:
@@ -140,72 +197,72 @@ class DayReport:
             return rows
 
         try:
-            with self._stage(Stage.COUNTING, f"counting the events of {len(live)} files"):
-                cells = keep(cells_of(events))
-                done, number = _count(cells)
-                if done.events != (rows := sum(file.rows for file in live)):
-                    raise RowsMissingError(f"Spark read {done.events:,} events of files that have {rows:,}.")
-            with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
-                targets = keep(targets_of(cells))
-                wanted = wanted_cells(cells, targets)
-                # No more than there are cells, so they are counted only where those are many.
-                few = number <= BROADCAST_ROWS or keep(wanted).count() <= BROADCAST_ROWS
-                percentiles = keep(percentiles_of(events, targets, wanted, few=few))
-                most = max(number, percentiles.count())
-            with self._stage(Stage.NOTABLE, "failures, deliveries after the first, the slowest jobs"):
-                notable = keep(notable_of(events, limits_of(cells)))
-                before = read_events(self._spark, lake=self._lake, files=earlier)
-                lost = keep(lost_leases_of(before).union(lost_leases_of(notable)).distinct())
-                most = max(most, notable.count(), lost.count())
-            plain = plain_plans(self._spark, wanted=most <= FEW_ROWS)
+            with plain_plans(self._spark, wanted=self._cells.rows(*TABLES) <= FEW_ROWS):
+                counts, notable = self._cells.table("counts"), self._cells.table("notable")
+                done = _count(counts, self._cells.hours)
+                measures = keep(measures_of(self._cells.table("values")))
+                lost_today = keep(lost_leases_of(notable).distinct())
+                lost = keep(lost_today.union(self._lost_before()).distinct())
+                with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
+                    most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
+            plain = plain_plans(self._spark, wanted=most <= PLANNED_ROWS)
             with self._stage(Stage.WRITING, "writing the tables"), plain:
-                self._write_rest(cells, percentiles, notable, lost)
+                self._write_rest(counts, measures, notable, lost)
+                figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
+                self._handed_on = handed_on_by(figures, lost_today)
         finally:
             for rows_ in kept:
                 rows_.unpersist()
         return done
 
-    def _write_rest(self, cells: DataFrame, percentiles: DataFrame, notable: DataFrame, lost: DataFrame) -> None:
+    def _lost_before(self) -> DataFrame:
+        """Leases lost on the day before: from its cells where there are any, else from its events."""
+        events = read_events(self._spark, lake=self._lake, files=self._cells_before.missing)
+        return lost_leases_of(self._cells_before.table("notable")).union(lost_leases_of(events))
+
+    def _write_rest(self, counts: DataFrame, measures: DataFrame, notable: DataFrame, lost: DataFrame) -> None:
         """Side by side: each is little data, and most of its time goes into one thread's planning."""
         side_by_side(
             self._spark,
-            lambda: self._write_figures(cells, percentiles, duplicates_of(notable, lost)),
-            lambda: self._write("histograms", histograms_of(cells), *SCOPE, "metric", "bucket"),
+            lambda: self._write_figures(counts, metrics_of(measures), duplicates_of(notable, lost)),
+            lambda: self._write("histograms", histograms_of(measures), *SCOPE, "metric", "bucket"),
             lambda: self._write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
-            lambda: self._write("tries", tries_of(cells), *SCOPE, "attempt", "outcome"),
+            lambda: self._write("tries", tries_of(counts), *SCOPE, "attempt", "outcome"),
             lambda: self._write(
                 "errors", errors_of(notable, lost), *SCOPE, (f.col("failed") + f.col("dead")).desc(), "pattern"
             ),
         )
 
-    def _write_figures(self, cells: DataFrame, percentiles: DataFrame, duplicates: DataFrame) -> None:
+    def _write_figures(self, counts: DataFrame, metrics: DataFrame, duplicates: DataFrame) -> None:
         """And what has changed in them."""
-        sums = sums_of(cells).persist()  # or each of the plan's branches that need it would compute it
+        sums = sums_of(counts).persist()  # or each of the plan's branches that need it would compute it
         before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
-        anchored = self._anchored(cells, sums, before.backlog)
+        self._predecessor = before.report
+        anchored = self._anchored(counts, sums, before.backlog)
         begun = begun_of(sums, before.backlog, anchored, known=before.known)
         if anchored is not None:
             begun = begun.persist()
             self._differences = _differences_in(begun)
         backlog = backlog_of(sums, begun, pools_with_gaps=self._pools_with_gaps)
-        self._write("figures", figures_of(sums, percentiles, duplicates, backlog), *KEY)
+        self._write("figures", figures_of(sums, metrics, duplicates, backlog), *KEY)
         begun.unpersist()
         sums.unpersist()
         today = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
-        past = past_figures(self._spark, output=self._output, day=self._day)
-        changes = changes_of(today, past, complete=self._is_complete)
-        self._write("changes", changes, *SCOPE, "figure")
+        past = past_figures(self._spark, output=self._output, day=self._day, holidays=self._holidays)
+        is_holiday = self._day in self._holidays
+        changes = changes_of(today, past, complete=self._is_complete, holiday=is_holiday)
+        self._write("changes", changes, *SCOPE, "figure", "hour")
 
-    def _anchored(self, cells: DataFrame, sums: DataFrame, before: DataFrame) -> DataFrame | None:
+    def _anchored(self, counts: DataFrame, sums: DataFrame, before: DataFrame) -> DataFrame | None:
         """What queues began the day with by Redis's own counts; None: none were noted on this day."""
         if not self._counts:
             return None
         hours = {f"/hour={hour:02d}/" for counts in self._counts for hour in counts.hours}
         files = [file for file in self._live if any(hour in file.url for hour in hours)]
         events = read_events(self._spark, lake=self._lake, files=files)
-        counts = read_counts(self._spark, [one.url for one in self._counts])
-        demo = cells.where("demo").select(*SCOPE).distinct()
-        return anchored_of(sums, before, demo, counts, events)
+        noted = read_counts(self._spark, [one.url for one in self._counts])
+        demo = counts.where("demo").select(*SCOPE).distinct()
+        return anchored_of(sums, before, demo, noted, events)
 
     def _write(self, table: str, rows: DataFrame, *order: Any) -> None:
         self._output.write_table(self._day, table, rows, *order)
@@ -213,9 +270,7 @@ class DayReport:
     def _stage(self, stage: Stage, message: str) -> Any:
         return self._progress.stage(stage, self._spark, message)
 
-    def _summary(
-        self, files: DayFiles, live: Sequence[LakeFile], done: Done, master: str, lake_days: Sequence[date]
-    ) -> dict[str, Any]:
+    def _summary(self, files: DayFiles, done: Done, master: str, lake_days: Sequence[date]) -> dict[str, Any]:
         corrupt = [*files.corrupt, *self._damaged.values()]
         gaps = [
             {"pool": gap.pool, "partition": gap.partition, "dropped": gap.dropped}
@@ -230,6 +285,8 @@ class DayReport:
         ]
         if self._differences:
             warnings.append({"kind": "backlog", "text": self._differences})
+        balances, remarks = self._reconcile(corrupt, files.gaps)
+        warnings += remarks
         if not done.events:
             where = f"there are no events of it in {self._lake}, which has days from {lake_days[0]} to {lake_days[-1]}"
             warnings.append({"kind": "other", "text": f"nothing happened on this day: {where}"})
@@ -238,28 +295,73 @@ class DayReport:
         return {
             "date": self._day.isoformat(),
             "run": self._output.run_id,
+            schema.VERSION_KEY: schema.VERSION,
             "events": done.events,
             "events_by_kind": done.by_kind,
-            "files": len(live),
+            "files": len(self._live),
             "lake_rows": files.rows,
-            "bytes": sum(file.size for file in live),
+            "hours": {
+                hour: {"fingerprint": one.fingerprint, "run": one.run_id, "events": one.events}
+                for hour, one in sorted(self._cells.hours.items())
+            },
+            "predecessor": None if self._predecessor is None else asdict(self._predecessor),
+            "handed_on": self._handed_on,
+            "bytes": sum(file.size for file in self._live),
             "corrupt": [{"file": file.url, "reason": file.reason, "rows": file.rows} for file in corrupt],
             "gaps": gaps,
+            "reconciliation": balances,
             "warnings": warnings,
             "spark": self._spark.version,
             "master": master,
             "complete": self._is_complete,
             "demo": done.demo,
+            "last_at_ms": done.last_at_ms,
         }
 
+    def _reconcile(
+        self, damaged: Sequence[DamagedFile], gaps: Sequence[Gap]
+    ) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+        """The day's events beside Redis's own counts, once the day is over; and warnings of where they differ."""
+        if not self._is_complete:
+            return [], []
+        lake = Storage(self._lake)
+        try:
+            appended = read_appended(lake, self._day)
+            found = balance_day(lake, self._day, appended=appended.events, live=self._live, damaged=damaged, gaps=gaps)
+        except LakeError as error:
+            return [], [{"kind": "other", "text": f"events were not held against Redis's own counts: {error}"}]
+        warnings = [
+            {"kind": "other", "text": f"Redis's own count of events: {url} was left out: {reason}"}
+            for url, reason in appended.damaged
+        ]
+        warnings += [
+            {"kind": "missing" if one.difference > 0 else "surplus", "text": describe_difference(one)}
+            for one in found
+            if one.difference
+        ]
+        return [one.as_dict() for one in found], warnings
 
-def _count(cells: DataFrame) -> tuple[Done, int]:
-    """And how many cells there are."""
-    aggregates = ("count(*) AS cells", "sum(events) AS events", "max(demo) AS demo")
-    rows = sorted(cells.groupBy("what").agg(*map(f.expr, aggregates)).collect(), key=lambda row: str(row["what"]))
-    by_kind = {row["what"]: int(row["events"]) for row in rows if row["what"] != "total"}
-    done = Done(events=sum(by_kind.values()), demo=any(row["demo"] for row in rows), by_kind=by_kind)
-    return done, sum(row["cells"] for row in rows)
+
+def _count(counts: DataFrame, hours: Mapping[int, HourCells]) -> Done:
+    """Raises RowsMissingError if there are more or fewer events of an hour than its cells were made of."""
+    aggregates = ("sum(events) AS events", "max(demo) AS demo", "unix_millis(max(last_at)) AS last_at_ms")
+    rows = counts.groupBy("hour", "kind").agg(*map(f.expr, aggregates)).collect()
+    by_hour, by_kind = Counter[int](), Counter[str]()
+    for row in rows:
+        by_hour[row["hour"]] += row["events"]
+        by_kind[row["kind"]] += row["events"]
+    if by_hour != Counter({hour: one.events for hour, one in hours.items()}):
+        raise RowsMissingError(f"cells count {dict(by_hour)} events by hour, and were made of others")
+    return Done(
+        events=by_hour.total(),
+        demo=any(row["demo"] for row in rows),
+        by_kind=dict(sorted(by_kind.items())),
+        last_at_ms=max((int(row["last_at_ms"]) for row in rows), default=None),
+    )
+
+
+def _day_before(day: date) -> date:
+    return day - timedelta(days=1)
 
 
 def _damage_text(file: DamagedFile) -> str:

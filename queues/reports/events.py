@@ -66,7 +66,12 @@ def read_counts(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
 
 def escaped_paths(urls: Iterable[str]) -> list[str]:
     """As Spark is to be told these files: Hadoop takes paths for patterns, unless they are escaped."""
-    return [_GLOB.sub(r"\\\1", spark_url(url)) for url in urls]
+    return [escaped(spark_url(url)) for url in urls]
+
+
+def escaped(path: str) -> str:
+    """Hadoop takes paths for patterns, unless they are escaped."""
+    return _GLOB.sub(r"\\\1", path)
 
 
 def spark_url(url: str) -> str:

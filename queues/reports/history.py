@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Final
@@ -11,17 +11,18 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from queues.lake.deletion import deleted_days
 from queues.lake.storage import Storage
 
 from .events import no_rows, spark_url
 from .tables.cells import SCOPE
-from .tables.comparisons import FIGURES, WEEKS
+from .tables.changes import READ, WEEKS
 
 _FIGURES: Final = t.StructType(
     [
         *(t.StructField(name, t.StringType()) for name in SCOPE),
         t.StructField("hour", t.IntegerType()),
-        *(t.StructField(name, t.DoubleType() if name == "success_rate" else t.LongType()) for name in FIGURES),
+        *(t.StructField(name, t.DoubleType() if name == "success_rate" else t.LongType()) for name in READ),
         t.StructField("backlog", t.LongType()),
         t.StructField("backlog_base_known", t.BooleanType()),
     ]
@@ -30,11 +31,24 @@ _FIGURES: Final = t.StructType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Predecessor:
+    """The report of the day before. `handed_on`: a digest of what the next day takes from it (`handed_on_by`)."""
+
+    date: str
+    run: str
+    handed_on: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """How many jobs each queue had left when the day began. `known`: whether other queues had none."""
+    """How many jobs each queue had left when the day began. `known`: whether other queues had none.
+
+    `report`: the report that says so, None if there is none.
+    """
 
     backlog: DataFrame
     known: bool
+    report: Predecessor | None = None
 
 
 def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date) -> Before:
@@ -42,31 +56,46 @@ def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date)
     yesterday = day - timedelta(days=1)
     run_id = output.run_that_counts(yesterday)
     if run_id is None:
-        first = min((entry.name for entry in Storage(lake).list("") if entry.name.startswith("date=")), default="")
-        is_first = first in ("", f"date={day.isoformat()}")
+        storage = Storage(lake)
+        first = min((entry.name for entry in storage.list("") if entry.name.startswith("date=")), default="")
+        is_first = first in ("", f"date={day.isoformat()}") and not deleted_days(storage)
         return Before(backlog=_backlog(figures_of_days(spark, [])), known=is_first)
-    return Before(
-        backlog=_backlog(figures_of_days(spark, [output.table_url(yesterday, "figures", run_id)])), known=True
-    )
+    figures = figures_of_days(spark, [output.table_url(yesterday, "figures", run_id)])
+    report = Predecessor(date=yesterday.isoformat(), run=run_id, handed_on=output.handed_on(yesterday, run_id))
+    return Before(backlog=_backlog(figures), known=True, report=report)
 
 
-def past_figures(spark: SparkSession, *, output: Output, day: date) -> DataFrame:
-    """Days' figures of the same weekday in past weeks, as far as they are there."""
+def handed_on_by(figures: DataFrame, lost: DataFrame) -> str:
+    """A digest of what the next day's report takes from a day: the backlogs of its queues and the leases it lost.
+
+    `figures`: of the day, without hours. `lost`: (scope, job, attempt), each once.
+    """
+    hashes = _backlog(figures).selectExpr(f"xxhash64({', '.join(SCOPE)}, backlog, backlog_base_known) AS hash")
+    hashes = hashes.unionAll(lost.selectExpr(f"xxhash64({', '.join(SCOPE)}, job, attempt) AS hash"))
+    (row,) = hashes.selectExpr("count(*) AS n", "sum(CAST(hash AS decimal(38, 0))) AS sum").collect()
+    return f"{row['n']}:{row['sum'] or 0}"
+
+
+def past_figures(
+    spark: SparkSession, *, output: Output, day: date, holidays: Collection[date] = frozenset()
+) -> DataFrame:
+    """Figures of the same weekday in past weeks, as far as they are there; holidays are left out."""
     weeks = [day - timedelta(weeks=back) for back in range(1, WEEKS + 1)]
-    runs = [(then, output.run_that_counts(then)) for then in weeks]
+    runs = [(then, output.run_that_counts(then)) for then in weeks if then not in holidays]
     return figures_of_days(
         spark, [output.table_url(then, "figures", run_id) for then, run_id in runs if run_id is not None]
     )
 
 
 def figures_of_days(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
-    """Figures of whole days, from these tables."""
-    figures = spark.read.schema(_FIGURES).parquet(*urls) if urls else no_rows(spark, _FIGURES)
-    return figures.where("hour IS NULL")
+    """Figures of days and of their hours, from these tables."""
+    return spark.read.schema(_FIGURES).parquet(*urls) if urls else no_rows(spark, _FIGURES)
 
 
 def _backlog(figures: DataFrame) -> DataFrame:
-    return figures.where("queue != '' AND backlog IS NOT NULL").select(*SCOPE, "backlog", "backlog_base_known")
+    return figures.where("hour IS NULL AND queue != '' AND backlog IS NOT NULL").select(
+        *SCOPE, "backlog", "backlog_base_known"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +121,13 @@ class Output:
         """Without it, the run does not count. Raises LakeError."""
         content = json.dumps(summary, indent=1, ensure_ascii=False).encode()
         self.storage.put(f"{self.folder(day)}/summary.json", content)
+
+    def handed_on(self, day: date, run_id: str) -> str:
+        """What a run's summary says of it; "" if it says nothing."""
+        try:
+            return str(json.loads(self.storage.read(f"{self.folder(day, run_id)}/summary.json"))["handed_on"])
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return ""
 
     def forget(self, day: date) -> None:
         """Delete what this run has written for a day, if anything."""

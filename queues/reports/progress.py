@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import date
@@ -25,7 +26,6 @@ class Stage(StrEnum):
     LISTING = "listing"
     COUNTING = "counting"
     PERCENTILES = "percentiles"
-    NOTABLE = "notable"
     WRITING = "writing"
     FINISHED = "finished"
 
@@ -33,9 +33,8 @@ class Stage(StrEnum):
 UPTO: Final = {
     Stage.STARTING: 10,
     Stage.LISTING: 13,
-    Stage.COUNTING: 45,
-    Stage.PERCENTILES: 65,
-    Stage.NOTABLE: 80,
+    Stage.COUNTING: 60,
+    Stage.PERCENTILES: 80,
     Stage.WRITING: 99,
     Stage.FINISHED: 100,
 }
@@ -53,11 +52,12 @@ def say(**fields: Any) -> None:
 
 
 class Progress:
-    """Of one day: says each stage, and within it how many of Spark's tasks are done."""
+    """Of one day: says each stage, and within it how many of Spark's tasks are done. `seconds`: of stages so far."""
 
     def __init__(self, day: date) -> None:
         self._day = day
         self._said = -1
+        self.seconds: dict[str, float] = {}
 
     def tell(self, stage: Stage, *, within: float = 0.0, message: str = "") -> None:
         """`within`: the share of the stage that is done. Says nothing that was said before."""
@@ -76,6 +76,7 @@ class Progress:
     def stage(self, stage: Stage, spark: SparkSession, message: str) -> Iterator[None]:
         """For as long as the block lasts, follow the tasks that it makes Spark run."""
         self.tell(stage, message=message)
+        begun = time.monotonic()
         over = threading.Event()
         follower = threading.Thread(target=self._follow, args=(stage, spark, over), daemon=True)
         follower.start()
@@ -84,6 +85,7 @@ class Progress:
         finally:
             over.set()
             follower.join()
+            self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.monotonic() - begun, 3)
 
     def _follow(self, stage: Stage, spark: SparkSession, over: threading.Event) -> None:
         with suppress(Exception), count_tasks(spark) as tasks:  # Spark may end at any time; the caller reports it

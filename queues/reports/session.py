@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from queues.spark_settings import write_properties
 
@@ -263,3 +264,20 @@ def java_is_alive(after: Exception) -> bool:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=ENDING_S)
     return process.poll() is None
+
+
+def java_times(session: SparkSession) -> dict[str, float]:
+    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage.
+
+    Of a server of Spark Connect nothing is known: up for 0 s.
+    """
+    if is_remote():
+        return {"up": 0.0}
+    factory: Any = session.sparkContext._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
+    collectors = factory.getGarbageCollectorMXBeans()
+    milliseconds = {
+        "up": factory.getRuntimeMXBean().getUptime(),
+        "just-in-time compiler, all threads": factory.getCompilationMXBean().getTotalCompilationTime(),
+        "garbage collection": sum(collectors[number].getCollectionTime() for number in range(len(collectors))),
+    }
+    return {name: value / 1_000 for name, value in milliseconds.items()}

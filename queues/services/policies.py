@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from queues.engine.backoff import Backoff, parse_backoff
 from queues.engine.queue_limits import NO_LIMITS, ConsumeLimits, parse_weights
 from queues.engine.values import HashedOnce
 from queues.models import QueuePolicy
-from queues.models.policy import WHOLE_NAMESPACE
+from queues.models.policy import OBJECTIVE_TARGET, OBJECTIVE_TARGET_MAX, OBJECTIVE_TARGET_MIN, WHOLE_NAMESPACE
 from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps
 from queues.pools.database import read_metadata
 from queues.pools.ttl_cache import TtlCache
 
 N = TypeVar("N", int, float)
+
+TARGET_MIN: Final = OBJECTIVE_TARGET_MIN
+TARGET_MAX: Final = OBJECTIVE_TARGET_MAX
+"""Bounds of the share of deliveries that an objective asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +35,7 @@ class EffectivePolicy(HashedOnce):
     dead_max_age_s: int | None = None
     dead_max_count: int | None = None
     objective_s: int | None = None
+    objective_target: float | None = None
     rate: float | None = None
     burst: int | None = None
     key_in_flight: int | None = None
@@ -43,6 +48,11 @@ class EffectivePolicy(HashedOnce):
     group_grace_period_s: int | None = None
 
     __hash__ = HashedOnce.__hash__
+
+    @property
+    def target(self) -> float:
+        """Which share of deliveries has to come within the objective."""
+        return OBJECTIVE_TARGET if self.objective_target is None else self.objective_target
 
     @cached_property
     def queue_limits(self) -> ConsumeLimits | None:
@@ -144,6 +154,7 @@ def _inherit(row: QueuePolicy, base: EffectivePolicy) -> EffectivePolicy:
         dead_max_age_s=own(row.dead_max_age_s, base.dead_max_age_s),
         dead_max_count=own(row.dead_max_count, base.dead_max_count),
         objective_s=own(row.objective_s, base.objective_s),
+        objective_target=own(row.objective_target, base.objective_target),
         rate=own(row.rate, base.rate),
         burst=own(row.burst, base.burst),
         key_in_flight=own(row.key_in_flight, base.key_in_flight),

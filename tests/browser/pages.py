@@ -29,6 +29,8 @@ PAGES: Final[dict[str, str]] = {
     "schedule-new": "/schedules/default/demo/new",
     "schedule-edit": "/schedules/default/demo/nightly-report/edit",
     "reports": "/reports/",
+    "report-cost": "/reports/cost/",
+    "report-forecast": "/reports/forecast/",
     "activity": "/activity/",
     "not-found": "/queues/default/nowhere/emails/",
     "button": "/queues/default/demo/emails/pause",

@@ -97,6 +97,7 @@ def fill(row: QueueDay, parts: Sequence[Work], said: Mapping[str, Any]) -> None:
         setattr(row, name, said.get(name, []))
     row.flagged = sum(one["flagged"] for one in row.changes)
     row.objective_s = said.get("objective_s")
+    row.objective_target = said.get("objective_target", 0.95) if row.objective_s else None
     if row.objective_s and waits:
         row.objective_met = row.wait_p95 <= row.objective_s * 1_000
         row.objective_share = share_within(Counter(map(bucket_of, waits)), row.objective_s * 1_000)
@@ -155,4 +156,4 @@ def change(
 ) -> dict[str, Any]:
     """A row of `changes`."""
     told = {"figure": figure, "value": value, "usual": usual, "spread": 1.0, "weeks": weeks, "flagged": flagged}
-    return told | of
+    return told | {"hour": None, "verdict": "worse" if flagged else "usual"} | of

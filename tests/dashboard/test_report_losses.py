@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -92,3 +92,50 @@ def test_a_csv_of_several_days_says_it_of_each(people: People) -> None:
     answer = people.bob.browser.get(f"/reports/{DAY}/table.csv", {"table": "days"})
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert [(row["day"], row["at_least"]) for row in rows] == [(f"{BEFORE}", "false"), (f"{DAY}", "true")]
+
+
+BALANCES: Final = [
+    {"pool": "default", "appended": 1_250, "in_lake": 1_234, "damaged": 3, "dropped": 1, "dropped_around": 7}
+    | {"difference": 5},
+    {"pool": "p2", "appended": 4, "in_lake": 6, "damaged": None, "dropped": 0, "dropped_around": 0, "difference": -2},
+    {"pool": "new", "appended": None, "in_lake": 9, "damaged": 0, "dropped": 0, "dropped_around": 0, "difference": 0},
+]
+
+
+def cells_of(page: str) -> list[list[str]]:
+    table = page.partition('class="reconciliation"')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2])
+    return [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
+
+
+def test_the_page_holds_the_lake_against_redis_for_superusers(people: People) -> None:
+    missing = [{"kind": "missing", "text": "pool default: 5 events are missing"}]
+    report_day(DAY, [Work(published=3)], reconciliation=BALANCES, warnings=missing)
+    report_day(BEFORE, [Work(published=3)], reconciliation=[BALANCES[2]])
+
+    page = people.root.browser.get(f"/reports/{DAY}/").text
+
+    assert "By Redis&#x27;s own count there were more events than the event lake has" in page
+    assert MISSING in page  # numbers are "at least"
+    assert cells_of(page) == [
+        ["default", "1,250", "1,234", "3", "1 and 7 on this day or beside it", "5 missing"],
+        ["p2", "4", "6", "unknown", "0", "2 too many"],
+        ["new", "not noted", "9", "0", "0", "0"],
+    ]
+    assert "they differ" in page
+    assert "they agree" in people.root.browser.get(f"/reports/{BEFORE}/").text
+    assert cells_of(people.bob.browser.get(f"/reports/{DAY}/").text) == []
+
+
+def test_the_download_has_it_too(people: People) -> None:
+    report_day(DAY, [Work(published=3)], reconciliation=BALANCES)
+
+    def rows(person: Any) -> list[dict[str, str]]:
+        answer = person.browser.get(f"/reports/{DAY}/table.csv", {"table": "reconciliation"})
+        return list(csv.DictReader(io.StringIO(answer.text)))
+
+    found = rows(people.root)
+    assert [(row["pool"], row["appended"], row["damaged"], row["difference"]) for row in found] == [
+        ("default", "1250", "3", "5"), ("p2", "4", "", "-2"), ("new", "", "0", "0"),
+    ]  # fmt: skip
+    assert rows(people.bob) == []

@@ -86,14 +86,106 @@ def test_what_is_out_of_line_is_said_in_words_and_beside_what_is_usual(people: P
 
 
 def test_what_usually_does_not_happen_is_said_not_to(people: People) -> None:
-    report_day(DAY - timedelta(weeks=1), [Work(runs=[1] * 5)])
-    report_day(DAY, [Work(runs=[1] * 5, dead=95)])
+    told = [change("dead", 95, 0), change("acked", 5, 5, flagged=False)]
+    report_day(DAY, [Work(runs=[1] * 5, dead=95)], said={"": {"changes": told}})
 
     text = text_of(people.bob.browser, AT)
 
-    assert "Dead 95 usually none" in text
+    assert "Dead 95 ▲ out of line usually none" in text
     assert "Acked 5 the same (usual 5)" in text
-    assert "Dead 95 usually none" in text_of(people.bob.browser, f"{AT}print/")
+    assert "Dead 95 ▲ usually none" in text_of(people.bob.browser, f"{AT}print/")
+
+
+@pytest.mark.parametrize("weeks", [0, 1, 2, 3])
+def test_nothing_is_called_usual_before_three_weeks(people: People, weeks: int) -> None:
+    """Of several namespaces, whose sums have no verdicts."""
+    Namespace.objects.get(name=BANK).groups.add(*people.bob.user.groups.all())
+    work = [Work(runs=[1] * 5), Work(namespace=BANK, runs=[1])]
+    for back in range(weeks):
+        report_day(DAY - timedelta(weeks=back + 1), work)
+    told = [change("acked", 5, 5, flagged=False, weeks=weeks)] if weeks else []
+    report_day(DAY, [*work, Work(dead=95)], said={"": {"changes": told}})
+
+    text = text_of(people.bob.browser, AT)
+
+    assert "usually none" not in text
+    if weeks < 3:
+        assert "(usual" not in text
+        assert f"it takes 3 past weeks of the same weekday, and there are {weeks}." in text
+        assert "Nothing stands out" not in text
+    else:
+        assert "Acked 6 the same (usual 6)" in text
+        assert "Nothing stands out against the same weekday of 3 past weeks." in text
+
+
+def test_too_little_history_is_said_of_the_queue_that_lacks_it(people: People) -> None:
+    of_shop = [change("published", 10, 10, flagged=False, weeks=8)]
+    new = [change("published", 10, 1, flagged=False, weeks=1, verdict="too few weeks")]
+    report_day(DAY, [Work(published=10)], said={"": {"changes": of_shop}, "orders": {"changes": new}})
+
+    of_queue, of_namespace = (text_of(people.bob.browser, url) for url in (OF_ORDERS, OF_SHOP))
+
+    assert "it takes 3 past weeks of the same weekday, and there are 1." in of_queue
+    assert "(usual 1)" not in of_queue
+    assert "Nothing stands out against the same weekday of 8 past weeks." in of_namespace
+    assert "(usual 10)" in of_namespace
+
+
+def test_what_is_better_than_usual_is_said_without_an_alarm(people: People) -> None:
+    told = [change("failed", 2, 100, flagged=False, verdict="better")]
+    report_day(DAY, [Work(runs=[1] * 5, failed=2)], said={"orders": {"changes": told}})
+
+    text = text_of(people.bob.browser, OF_ORDERS)
+
+    assert "Failed attempts 2 better than usual: 98 % less (usual 100)" in text
+    assert "▼ Better than usual orders Failed attempts: 2 (usual 100)" in text
+    assert "out of line" not in text
+    assert "Better than usual: orders Failed attempts: 2 (usual 100)" in text_of(
+        people.bob.browser, f"{AT}print/?pool=default&namespace={SHOP}&queue=orders"
+    )
+
+
+def test_a_bad_hour_is_named(people: People) -> None:
+    told = [change("acked", 40, 40, flagged=False), change("acked", 0, 20, hour=10)]
+    report_day(DAY, [Work(runs=[1] * 40)], said={"orders": {"changes": told}})
+
+    text = text_of(people.bob.browser, OF_ORDERS)
+
+    assert "Acked, 10:00 0 20 100 % less" in text
+    assert "Acked 40 the same (usual 40)" in text
+
+
+@pytest.mark.parametrize(
+    ("of_day", "verdict", "words"),
+    [
+        ({}, "holiday", "A holiday: it is not compared with the same weekday of past weeks."),
+        ({"complete": False}, "incomplete", "The day is not over; then it is compared with past weeks."),
+    ],
+)
+def test_why_a_day_was_not_compared_is_said(people: People, of_day: dict[str, Any], verdict: str, words: str) -> None:
+    told = [change("acked", 5, 50, flagged=False, verdict=verdict)]
+    report_day(DAY, [Work(runs=[1] * 5)], said={"orders": {"changes": told}}, **of_day)
+
+    text = text_of(people.bob.browser, OF_ORDERS)
+
+    assert words in text
+    assert "Nothing stands out" not in text
+
+
+def test_a_queue_with_an_objective_shows_what_is_left_of_its_budget(people: People) -> None:
+    said = {"orders": {"objective_s": 1, "objective_target": 0.9}}
+    for back in range(40):
+        late = 1 if back < 20 else 2
+        report_day(DAY - timedelta(days=back), [Work(waits=[10] * (20 - late) + [5_000] * late)], said=said)
+
+    text = text_of(people.bob.browser, OF_ORDERS)
+
+    assert "90 % of deliveries within 1 s" in text
+    assert "Error budget left 33.3 %" in text
+    assert "Of its 30 days: 40 late deliveries, 60 allowed." in text
+    budget = charts_of(people.bob.browser, OF_ORDERS)["Error budget by day"]
+    assert len(budget["x"]["values"]) == 28
+    assert [one["values"][-1] for one in budget["series"]] == [pytest.approx(100 / 3), pytest.approx(100 / 60)]
 
 
 @pytest.mark.parametrize("url", [AT, OF_SHOP, OF_ORDERS])
@@ -126,8 +218,8 @@ def test_objectives_missed_come_first_and_are_named_missed(people: People) -> No
     text = text_of(people.bob.browser, OF_SHOP)
 
     assert "Objectives 1 of 2 met" in text
-    assert "slow missed ≤ 2 s 9 s 50 % fast met ≤ 2 s 1 ms 100 % idle nothing delivered ≤ 2 s" in text
-    assert "95 of 100 deliveries within 2 s" in text_of(people.bob.browser, f"{OF_SHOP}slow/")
+    assert "slow missed 95 % ≤ 2 s 9 s 50 % fast met 95 % ≤ 2 s 1 ms 100 % idle nothing delivered 95 % ≤ 2 s" in text
+    assert "95 % of deliveries within 2 s" in text_of(people.bob.browser, f"{OF_SHOP}slow/")
 
 
 def test_errors_and_slow_jobs_lead_to_the_job(people: People) -> None:

@@ -1,12 +1,14 @@
-"""The random walk with one more question: whether the events add up to Redis's own count of each queue's jobs."""
+"""The random walk with two more questions: whether the events add up to Redis's own count of each queue's jobs, and
+whether Redis counts the events of each day as there are."""
 
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, date, datetime
 
 from hypothesis.stateful import invariant
 
-from queues.engine import count_live_jobs
+from queues.engine import appended_events, count_live_jobs
 
 from .walk import NAMES, Walk
 
@@ -44,8 +46,12 @@ class CountedWalk(Walk):
     def events_add_up_to_the_counts(self) -> None:
         sums: Counter[bytes] = Counter()
         for partition in range(self.engine.layout.partitions):
+            by_day: Counter[date] = Counter()
             for _entry, fields in self.engine.client.xrange(f"{{tq{partition}}}:events"):
-                sums[fields[b"q"]] += sum(map(change, fields[b"e"].split(b"\n")))
+                lines = fields[b"e"].split(b"\n")
+                sums[fields[b"q"]] += sum(map(change, lines))
+                by_day[datetime.fromtimestamp(int(fields[b"t"]) / 1000, UTC).date()] += len(lines)
+            assert self.engine.run(appended_events(partition, since=date(1970, 1, 1))).by_day == by_day
         for name in NAMES:
             queue = self._queue(name)
             live = self.engine.run(count_live_jobs(queue)).jobs

@@ -122,6 +122,16 @@ def test_events_that_were_dropped_are_counted(world: World) -> None:
     assert (found.events_bytes, found.events_dropped, found.events_dropped_at_ms) == (5, 2, 7)
 
 
+def test_the_age_of_the_oldest_event_that_was_not_drained_is_told(world: World) -> None:
+    assert world.run(partition_load(0)).events_oldest_ms == 0
+    events = partition_keys(0)["events"]
+    for number in range(2):
+        world.client.xadd(events, {"n": 1}, id=f"{world.now_ms + number}-0")
+
+    assert world.run(partition_load(0, now_ms=world.now_ms + 5_000)).events_oldest_ms == 5_000
+    assert world.run(partition_load(0, now_ms=world.now_ms - 5_000)).events_oldest_ms == 0  # the clock was set back
+
+
 def test_the_queues_of_a_partition_come_in_pages(world: World) -> None:
     layout = world.engine.layout
     names = [f"q{number:02}" for number in range(20)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from importlib.resources import files
 from typing import Any
 
@@ -29,6 +30,7 @@ from queues.engine import (
     StoreUnavailableError,
     ack,
     ack_attempt,
+    appended_events,
     beat,
     consume,
     count_jobs,
@@ -251,6 +253,7 @@ def operations() -> list[Operation[Any]]:
         namespace_minutes("ns", count=1),
         queue_minutes(QUEUE, count=1),
         drain_state(1),
+        appended_events(1, since=date(2026, 3, 30)),
         lend_events_memory(1, 1),
         count_live_jobs(QUEUE),
         stream_end(1),

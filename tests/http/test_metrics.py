@@ -276,3 +276,11 @@ def test_queues_beyond_the_bound_are_counted_together_in_a_directory_that_goes_w
     assert len(published.samples) == QUEUES_MAX + 1
     assert published.value(namespace="", queue="other") >= 2 * QUEUES_MAX
     assert list(tmp_path.glob("taskq-serve-*")) == []
+
+
+def test_the_lag_of_the_lake_is_the_age_of_the_oldest_event(own_server: Server, client: Client) -> None:
+    """No pump drains this site. How lake and reports stand, tests of services say."""
+    client.publish("undrained")
+    page = scrape(own_server)
+    assert page["taskq_lake_lag_seconds"].value(pool="default") > 0
+    assert page["taskq_report_state"].value(state="missing") == 1

@@ -91,7 +91,7 @@ def test_the_dashboard_is_one_that_grafana_reads() -> None:
 
     assert DASHBOARD["schemaVersion"] >= 36
     assert len(ids) == len(set(ids))
-    assert rows == ["Traffic", "Backlog", "Latency", "Lateness", "Pump", "Redis", "Errors", "Push"]
+    assert rows == ["Traffic", "Backlog", "Latency", "Lateness", "Pump", "Redis", "Errors", "Push", "Lake and reports"]
     assert any(variable["type"] == "datasource" for variable in DASHBOARD["templating"]["list"])
     for panel in panels():
         assert panel["datasource"]["uid"] == "${datasource}"
@@ -115,3 +115,16 @@ def test_every_alert_says_what_is_wrong_and_how_bad_it_is() -> None:
         assert rule["annotations"]["summary"], rule["alert"]
         labels = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
         assert labels <= set(re.findall(r"\w+", rule["expr"])) | {"instance"}, rule["alert"]
+
+
+def test_what_reports_will_lack_is_a_warning() -> None:
+    found = {rule["alert"]: rule for rule in alerts()}
+    for name, metric in (
+        ("TaskqEventsDropped", "taskq_events_dropped_total"),
+        ("TaskqLakeBehind", "taskq_lake_lag_seconds"),
+        ("TaskqLakeDiffers", "taskq_lake_difference_events"),
+        ("TaskqReportFailed", "taskq_report_state"),
+        ("TaskqReportOverdue", "taskq_report_age_seconds"),
+    ):
+        assert metric in found[name]["expr"]
+        assert found[name]["labels"]["severity"] == "warning"

@@ -6,7 +6,7 @@ import random
 from datetime import date
 from pathlib import Path
 
-from queues.lake.counts import CountedPartition, QueueCount, newest_counts, read_counts, write_counts
+from queues.lake.counts import CountsWriter, QueueCount, newest_counts, read_counts
 from queues.lake.names import EntryId
 from queues.lake.storage import LakeError, Storage
 
@@ -18,19 +18,16 @@ PARTITIONS, QUEUES, FLIPS = 2, 20, 600
 def test_of_600_flipped_bits_none_changes_a_count_without_an_error(tmp_path: Path) -> None:
     """A queue whose row is gone would count as one without jobs."""
     dice = random.Random(1)
-    counted = [
-        CountedPartition(
-            [
-                QueueCount("ns", f"q{number}-{each}", 12, dice.randrange(1_000), EntryId(AT_MS + each, 3))
-                for each in range(QUEUES)
-            ],
-            EntryId(AT_MS, 0),
-            EntryId(AT_MS + 500, 0),
-        )
-        for number in range(PARTITIONS)
-    ]
     storage = Storage(str(tmp_path))
-    write_counts(storage, "default", AT_MS, counted)
+    writer = CountsWriter(storage, "default", AT_MS, partitions=PARTITIONS)
+    for number in range(PARTITIONS):
+        counts = (dice.randrange(1_000) for _ in range(QUEUES))
+        writer.add_queues(
+            number,
+            (QueueCount("ns", f"q{number}-{n}", 12, jobs, EntryId(AT_MS + n, 3)) for n, jobs in enumerate(counts)),
+        )
+        writer.end_partition(number, EntryId(AT_MS, 0), EntryId(AT_MS + 500, 0))
+    writer.put()
     (file,) = tmp_path.rglob("*.parquet")
     name, sound = str(file.relative_to(tmp_path)), file.read_bytes()
     written = read_counts(storage, name)

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import stat
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from taskq_site.connections import database_config
-from taskq_site.env import EnvError, read_bool, read_choice, read_dir, read_int, read_list, read_secret, read_url
+from taskq_site.env import (
+    EnvError,
+    read_bool,
+    read_choice,
+    read_dir,
+    read_int,
+    read_list,
+    read_price,
+    read_secret,
+    read_size,
+    read_url,
+)
 from taskq_site.private_data import FILE_NAME, keep_secret_key
 
 
@@ -29,6 +41,36 @@ def test_a_number_out_of_bounds_is_refused(monkeypatch: pytest.MonkeyPatch, text
     monkeypatch.setenv("X", text)
     with pytest.raises(EnvError, match=f"X={text}: expected"):
         read_int("X", default=1, minimum=0, maximum=10)
+
+
+@pytest.mark.parametrize(("text", "price"), [("", None), ("0", 0), ("12.50", 12.5), (".25", 0.25), ("0.000012", None)])
+def test_a_price_is_an_exact_decimal(monkeypatch: pytest.MonkeyPatch, text: str, price: float | None) -> None:
+    monkeypatch.setenv("X", text)
+    assert read_price("X") == (Decimal(text) if text else None)
+    assert price is None or read_price("X") == price
+
+
+@pytest.mark.parametrize("text", ["-1", "1e3", "free", "1,5", "nan", "1." + "0" * 13])
+def test_a_price_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("X", text)
+    with pytest.raises(EnvError, match="expected a price such as"):
+        read_price("X")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("", 0), ("0", 0), ("12345", 12_345), ("2K", 2_048), ("500m", 500 << 20), ("20 GB", 20 << 30), ("1TiB", 1 << 40)],
+)
+def test_a_size_takes_units(monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
+    monkeypatch.setenv("X", text)
+    assert read_size("X") == size
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "1.5G", "10P", "G", "1 2"])
+def test_a_size_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("X", text)
+    with pytest.raises(EnvError, match=r"X=.*: expected bytes, or a number with a unit such as 500M"):
+        read_size("X")
 
 
 def test_a_choice_is_found_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
@@ -96,6 +97,27 @@ def test_a_namespace_has_the_errors_of_its_queues(place: Place, orders: Namespac
     whole = rows()[""]
     assert [(one["queue"], one["failed"]) for one in whole.errors] == [("emails", 1)]
     assert whole.tries == [{"attempt": 1, "outcome": "acked", "jobs": 2}]
+
+
+BALANCE: dict[str, Any] = {"pool": "default", "appended": 10, "in_lake": 7, "damaged": None, "dropped": 0} | {
+    "dropped_around": 0,
+    "difference": 3,
+}
+
+
+def test_the_day_says_how_the_lake_stands_beside_redis(place: Place) -> None:
+    place.plan_report(reconciliation=[BALANCE], warnings=[{"kind": "missing", "text": "3 events"}])
+
+    make(place)
+
+    day = ReportDay.objects.get()
+    assert day.reconciliation == [BALANCE]
+    assert day.warnings == [{"kind": "missing", "text": "3 events"}]
+
+
+def test_a_summary_that_says_something_else_of_that_is_no_report(place: Place) -> None:
+    place.plan_report(reconciliation=[BALANCE | {"what": 1}])
+    assert failing(place).kind == "bad_results"
 
 
 def test_the_day_says_what_its_report_rests_on(place: Place) -> None:
@@ -556,3 +578,47 @@ def test_a_queue_that_fell_silent_has_a_row_that_says_so(place: Place) -> None:
     assert set(rows()) == {"", "silent"}
     assert (rows()["silent"].published, rows()["silent"].flagged, rows()["silent"].wait_p95) == (0, 1, None)
     assert [(change["queue"], change["usual"]) for change in rows()[""].changes] == [("silent", 90.0)]
+
+
+def test_the_process_is_told_which_of_its_days_and_those_before_are_holidays(place: Place) -> None:
+    told = place.root / "told.json"
+    write = f"import json, pathlib, sys; pathlib.Path({str(told)!r}).write_text(json.dumps(sys.argv[1:]))"
+    asked = [DAY, DAY - timedelta(weeks=1), DAY - timedelta(weeks=9), DAY + timedelta(days=1)]
+
+    with override_settings(TASKQ_HOLIDAYS=asked):
+        failing(place, command=[sys.executable, "-c", write])
+
+    words = json.loads(told.read_text())
+    assert [words[at + 1] for at, word in enumerate(words) if word == "--holiday"] == [
+        f"{DAY - timedelta(weeks=1)}",
+        f"{DAY}",
+    ]
+
+
+def test_what_is_better_in_a_queue_is_told_of_its_namespace_and_not_counted(place: Place) -> None:
+    said = {"pool": "default", "namespace": "orders", "figure": "failed", "value": 2.0, "usual": 90.0, "weeks": 4}
+    changes = [
+        said | {"queue": "emails", "verdict": "better", "flagged": False},
+        said | {"queue": "sms", "verdict": "worse", "flagged": True, "hour": 10},
+        said | {"queue": "faxes", "verdict": "usual", "flagged": False},
+    ]
+    place.plan_report({"figures": [figures(published=10), figures("emails", published=10)], "changes": changes})
+
+    make(place)
+
+    assert [(one["queue"], one["hour"], one["verdict"]) for one in rows()[""].changes] == [
+        ("sms", 10, "worse"),
+        ("emails", None, "better"),
+    ]
+    assert (rows()[""].flagged, rows()["emails"].flagged) == (1, 0)
+
+
+def test_a_target_decides_whether_an_objective_was_met(place: Place, orders: Namespace) -> None:
+    """Of four deliveries, three within 5 s."""
+    QueuePolicy.objects.create(namespace=orders, queue="", objective_s=5, objective_target=0.7)
+    place.plan_report()
+
+    make(place)
+
+    row = rows()["emails"]
+    assert (row.objective_target, row.objective_met, row.objective_share) == (0.7, True, 0.75)

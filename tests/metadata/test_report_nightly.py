@@ -18,7 +18,7 @@ from queues.models import ReportState
 from queues.pump import nightly as pump_nightly
 from queues.pump.nightly import NICE, NightlyReports
 from queues.services.reporting.making import due_days as due_days_module
-from queues.services.reporting.making.due_days import due_days, is_time, report_due_days
+from queues.services.reporting.making.due_days import due_days, is_time, report_due_days, today_is_due
 from queues.services.reporting.reading.days import today as utc_today
 from tests.support.waiting import wait_until
 
@@ -145,6 +145,62 @@ def test_it_is_never_time_when_switched_off_or_without_spark(monkeypatch: pytest
     monkeypatch.setattr(due_days_module, "find_spec", lambda _name: None)
     with override_settings(TASKQ_REPORT_AT=time(0)):
         assert not is_time(late)
+
+
+HOURLY = {"TASKQ_REPORT_TODAY_EVERY_S": 3_600, "TASKQ_LAKE_EVERY_S": 300}
+
+
+@pytest.mark.parametrize(
+    ("now", "last", "expected"),
+    [
+        ("00:05", None, False),  # the first hour is not in the lake yet
+        ("00:06", None, True),
+        ("01:05", "00:06", False),
+        ("01:06", "00:06", True),
+        ("01:50", "01:06", False),
+        ("09:00", "01:06", True),
+    ],
+)
+def test_today_is_reported_some_minutes_after_each_full_hour(
+    db: None, lake: Path, today: date, now: str, last: str | None, expected: bool
+) -> None:
+    fill(lake, today)
+
+    def moment(text: str) -> datetime:
+        return datetime.combine(today, time.fromisoformat(text), UTC)
+
+    if last:
+        add_day(today, complete=False, claimed_at=moment(last))
+
+    with override_settings(**HOURLY):
+        assert today_is_due(moment(now)) is expected
+    with override_settings(**HOURLY | {"TASKQ_REPORT_TODAY_EVERY_S": 0}):
+        assert not today_is_due(moment(now))
+
+
+def test_nothing_is_reported_of_a_today_that_the_lake_does_not_know(db: None, lake: Path, today: date) -> None:
+    fill(lake, back(today, 1))
+    with override_settings(**HOURLY):
+        assert not today_is_due(datetime.combine(today, time(12), UTC))
+
+
+def test_days_that_have_ended_come_before_today(
+    due: None, monkeypatch: pytest.MonkeyPatch, today: date, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pump_nightly, "today_is_due", lambda _now: True)
+    started: list[tuple[str, ...]] = []
+
+    def child(command: Sequence[str], **_options: object) -> None:
+        started.append(tuple(command)[-2:])
+        raise FileNotFoundError
+
+    monkeypatch.setattr(pump_nightly, "Child", child)
+    for days in ([today], []):
+        monkeypatch.setattr(pump_nightly, "due_days", lambda *, today, days=days: days)
+        with pytest.raises(FileNotFoundError):
+            NightlyReports().tick()
+
+    assert started == [("--nightly", "--quiet"), ("--today", "--quiet")]
 
 
 SLEEPER = (

@@ -29,13 +29,16 @@ def test_what_is_too_old_goes_with_its_files(out: Path, orders: Namespace) -> No
     add_day(DAY - timedelta(days=20), state=ReportState.RUNNING)
     orphan = out / f"date={DAY - timedelta(days=30)}"
     orphan.mkdir()
+    for back in (10, 11, 40):
+        (out / "cells" / f"date={DAY - timedelta(days=back)}" / "run=1").mkdir(parents=True)
 
     assert prune_reports(today=DAY) == 2
 
     kept = {DAY - timedelta(days=back) for back in (9, 10)}
     assert set(QueueDay.objects.values_list("day_id", flat=True)) == kept
     assert set(ReportDay.objects.values_list("date", flat=True)) == {*kept, DAY - timedelta(days=20)}
-    assert {path.name for path in out.iterdir()} == {f"date={day}" for day in kept}
+    assert {path.name for path in out.iterdir()} == {*(f"date={day}" for day in kept), "cells"}
+    assert [path.name for path in (out / "cells").iterdir()] == [f"date={DAY - timedelta(days=10)}"]
 
 
 def test_a_night_forgets_a_bounded_number_of_days(out: Path, db: None) -> None:

@@ -6,7 +6,9 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import logging
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -16,8 +18,10 @@ import pytest
 from queues.engine import JobState, list_limit_keys
 from queues.http_client import Response
 from queues.models import Namespace, PushEndpoint, QueuePolicy
+from queues.push.pusher import Pusher
 from queues.push.verdicts import RETRY_AFTER_MAX_S, fallback_delay_ms, judge, read_retry_after
 from queues.services.push.endpoints import rotate_secret
+from tests.engine.loop import until as until_true
 from tests.support.loops import run_async
 
 from .conftest import SECRET, World, ask, is_in, pushing, until
@@ -665,3 +669,55 @@ def test_what_a_receiver_says_is_cut() -> None:
 
     assert judgement.error == "500 Oops: " + "x" * 300
     assert judge(Response(299, "", (), b"")).error == ""
+
+
+def test_an_unexpected_error_of_a_write_is_logged_once_and_the_next_write_goes_on(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pusher = Pusher()
+    failures = [RuntimeError("no room"), None]
+
+    async def write_all() -> None:
+        if (error := failures.pop(0)) is not None:
+            raise error
+
+    async def test() -> None:
+        monkeypatch.setattr(pusher, "_write_all", write_all)
+        chore = asyncio.create_task(pusher._repeat(pusher.write_down, 0.0))
+        await until_true(lambda: not failures, or_fail="no second write")
+        chore.cancel()
+
+    with caplog.at_level(logging.ERROR):
+        run_async(test())
+
+    assert [record.getMessage() for record in caplog.records][:1] == ["push chore failed"]
+    assert sum("no room" in str(record.exc_info) for record in caplog.records) == 1
+
+
+def test_an_error_of_a_write_that_nobody_waits_for_any_more_is_logged_too(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pusher = Pusher()
+
+    async def test() -> None:
+        begun, go_on = asyncio.Event(), asyncio.Event()
+
+        async def write_all() -> None:
+            begun.set()
+            await go_on.wait()
+            raise RuntimeError("no room")
+
+        monkeypatch.setattr(pusher, "_write_all", write_all)
+        writing = asyncio.create_task(pusher.write_down())
+        await begun.wait()
+        writing.cancel()
+        with suppress(asyncio.CancelledError):
+            await writing
+        go_on.set()
+        await asyncio.wait(pusher._tasks)
+        await asyncio.sleep(0)  # what is called when a task is done
+
+    with caplog.at_level(logging.ERROR):
+        run_async(test())
+
+    assert sum("no room" in str(record.exc_info) for record in caplog.records) == 1

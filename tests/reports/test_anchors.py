@@ -10,7 +10,7 @@ import pytest
 
 from queues.engine import Engine, ack, consume, count_live_jobs, open_engine, partition_load, publish
 from queues.engine.keys import partition_of
-from queues.lake.counts import CountedPartition, QueueCount, write_counts
+from queues.lake.counts import CountsWriter, QueueCount
 from queues.lake.names import EntryId
 from queues.lake.storage import Storage
 from queues.pump.roles.drain import Drain
@@ -33,15 +33,13 @@ def jobs(kind: str, at: int, number: int, **others: Any) -> list[Event]:
 
 def counted(lake: Path, at: int, *queues: QueueCount, pool: str = "default") -> None:
     """Write counts of an hour; all partitions were looked through between two events at noon."""
-    parts = [
-        CountedPartition(
-            [one for one in queues if partition_of(one.namespace, one.queue, PARTITIONS) == number],
-            EntryId(NOON, 0),
-            EntryId(NOON + 50, 0),
+    writer = CountsWriter(Storage(str(lake)), pool, at, partitions=PARTITIONS)
+    for number in range(PARTITIONS):
+        writer.add_queues(
+            number, (one for one in queues if partition_of(one.namespace, one.queue, PARTITIONS) == number)
         )
-        for number in range(PARTITIONS)
-    ]
-    write_counts(Storage(str(lake)), pool, at, parts)
+        writer.end_partition(number, EntryId(NOON, 0), EntryId(NOON + 50, 0))
+    writer.put()
 
 
 def of(queue: str, number: int | None, *, seq: int = 10**9, hour: int = 12) -> QueueCount:
@@ -173,7 +171,7 @@ def test_after_a_burst_that_lost_events_the_days_backlog_is_what_redis_has(
     counts = HourlyCounts("default", url=str(lake))
     for _ in range(20):
         engine.run(publish(queue, [b"x"] * 100, now_ms=NOON))
-    while counts.tick(engine, NOON, clock_ms=NOON):
+    while counts.go_on(engine, NOON, clock_ms=NOON):
         pass
     engine.run(publish(queue, [b"x"] * 7, now_ms=NOON + 1))
     taken = engine.run(consume(queue, ttr_ms=60_000, count=20, now_ms=NOON + 2)).jobs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +12,10 @@ import pytest
 
 from queues.lake.compact import compact_day
 from queues.lake.error_patterns import LEASE_LOST
-from queues.lake.files import Gap, LakeFile
+from queues.lake.files import Gap
 from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
+from queues.reports import day as day_module
 from queues.reports.day import DayReport, Done
 from queues.reports.history import Output
 
@@ -124,15 +124,20 @@ def test_what_compaction_takes_while_it_is_read_is_not_called_damaged(
     write_lake(lake, published(3), name="b.parquet")
     read: list[int] = []
 
-    def write_tables(_report: DayReport, live: Sequence[LakeFile], _earlier: Sequence[LakeFile]) -> Done:
+    def reduce(report: DayReport, _run_id: str) -> None:
+        live = report._live
         read.append(len(live))
         if len(read) == 1:
             compact_day(str(lake), date.fromisoformat(DAY))
             path = live[0].url.replace("///", "/")
             raise RuntimeError(f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {path}.")
-        return Done(events=sum(file.rows for file in live), demo=False, by_kind={})
 
+    def write_tables(report: DayReport) -> Done:
+        return Done(events=sum(file.rows for file in report._live), demo=False, by_kind={}, last_at_ms=None)
+
+    monkeypatch.setattr(DayReport, "_reduce", reduce)
     monkeypatch.setattr(DayReport, "_write_tables", write_tables)
+    monkeypatch.setattr(day_module, "java_times", lambda _spark: {"up": 1.0})
     spark: Any = SimpleNamespace(version="4")  # nothing is computed
     output = Output(storage=Storage(str(out)), run_id="one")
 

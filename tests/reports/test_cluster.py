@@ -84,7 +84,7 @@ def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_o
         done = [line["done"] for line in said if line.get("date") == day and "done" in line]
         assert done == sorted(done)
         assert done[-1] == 100
-    assert sorted(path.name for path in out.iterdir()) == [f"date={day}" for day in DAYS]
+    assert sorted(path.name for path in out.iterdir()) == ["cells", *(f"date={day}" for day in DAYS)]
     rows = [row for _, _, table in demo_hours(plan) for row in table.to_pylist()]
     expected.check_report(out, DAYS[0], today=[in_ms(row) for row in rows], before=[])
     expected.check_with_duckdb(lake, out, DAYS[0])

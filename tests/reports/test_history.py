@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,39 @@ def write_figures(out: Path, day: str, counts: Mapping[str, int | None]) -> None
     schema = pa.schema([(name, types.get(name, pa.int64())) for name in rows[0]])
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "part.parquet")
     make_current(out, day)
+
+
+def test_days_may_be_reported_in_any_order(run_day: RunDay, tmp_path: Path) -> None:
+    """As long as each is made again whose predecessor hands on something else by now."""
+    days = ("2026-03-28", "2026-03-29", "2026-03-30")
+    lake = tmp_path / "lake"
+    lost = ms(f"{days[0]}T23:59"), ms(f"{days[1]}T00:01")
+    attempts = zip(("lease_lost", "consumed"), lost, (1, 2), strict=True)
+    duplicate = [event(kind, at, job="J0", attempt=attempt, published=lost[0]) for kind, at, attempt in attempts]
+    write_lake(lake, [*published(days[0], 5), *acked(days[1], 2), *acked(days[2], 1), *duplicate])
+    summaries: dict[str, dict[str, Any]] = {}
+
+    def make(day: str, out: Path) -> None:
+        run = f"{len(list(out.glob('date=*/run=*')))}"
+        summaries[day] = run_day(lake, out, day, run=run)
+        make_current(out, day, run)
+
+    backward, forward = tmp_path / "backward", tmp_path / "forward"
+    for day in reversed(days):
+        make(day, backward)
+    made_again = []
+    for before, day in pairwise(days):
+        predecessor = summaries[day]["predecessor"] or {}
+        if predecessor.get("handed_on") != summaries[before]["handed_on"]:
+            make(day, backward)
+            made_again.append(day)
+    for day in days:
+        make(day, forward)
+
+    assert made_again == [*days[1:]]
+    for number, day in enumerate(days):
+        tables = ("figures", "histograms", "tries", "errors", "slow", "changes")
+        run = {0: "2", 1: "3", 2: "4"}[number]
+        for table in tables:
+            assert read_table(backward, day, table, run) == read_table(forward, day, table, str(number)), (day, table)
+    assert sum(row["duplicates"] for row in read_table(forward, days[1], "figures", "1")) == 4

@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from queues.lake.files import read_day
 from queues.lake.schema import COLUMNS
 from queues.reports.events import SCHEMA, read_events
-from queues.reports.tables.cells import cells_of
+from queues.reports.tables.cells import counts_of, values_of
 from queues.reports.tables.single_events import limits_of, lost_leases_of, notable_of
 
 from .made import event, ms, write_lake
@@ -72,7 +72,10 @@ def test_an_hour_is_found_by_its_directory(events: DataFrame) -> None:
 def test_counting_reads_neither_job_ids_nor_workers(events: DataFrame) -> None:
     every = {column.name for column in COLUMNS}
 
-    assert columns_read(cells_of(events)) == every - {"job", "worker", "partition", "entry_ms", "entry_seq", "line"}
+    unused = {"job", "worker", "partition", "entry_ms", "entry_seq", "line"}
+    times = {"wait_ms", "run_ms", "published"}
+    assert columns_read(counts_of(events)) == every - unused - times
+    assert columns_read(values_of(events)) == {"pool", "namespace", "queue", "kind", "at"} | times
 
 
 def test_lost_leases_are_asked_of_the_files(events: DataFrame) -> None:
@@ -85,7 +88,7 @@ def test_lost_leases_are_asked_of_the_files(events: DataFrame) -> None:
 def test_what_has_job_ids_leaves_the_rest(events: DataFrame) -> None:
     unused = {"published", "size", "partition", "entry_ms", "entry_seq", "line", "demo"}
 
-    assert columns_read(notable_of(events, limits_of(cells_of(events)).localCheckpoint())).isdisjoint(unused)
+    assert columns_read(notable_of(events, limits_of(values_of(events)).localCheckpoint())).isdisjoint(unused)
 
 
 def test_the_schema_is_the_lakes(events: DataFrame) -> None:

@@ -107,8 +107,10 @@ def test_each_role_has_a_turn_at_least_every_ten_seconds() -> None:
         "sweeper",
         "deleter",
         "bounds",
+        "objectives",
         "survey",
         "drain",
+        "counts",
         "schedules",
     }
 

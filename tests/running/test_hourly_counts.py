@@ -1,12 +1,15 @@
-"""Once an hour the drain notes in the lake how many jobs each queue has by Redis's own count."""
+"""Once an hour a pump notes in the lake how many jobs each queue has by Redis's own count."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from django.test import override_settings
 
 from queues.engine import (
     Engine,
@@ -23,10 +26,12 @@ from queues.engine import (
     read_events,
     stream_end,
 )
+from queues.lake import counts as counts_module
 from queues.lake.counts import read_counts
 from queues.lake.storage import LakeError, Storage
+from queues.pump.role import BackgroundRole, run_role
 from queues.pump.roles import hourly_counts as module
-from queues.pump.roles.drain import Drain
+from queues.pump.roles import roles_for
 from queues.pump.roles.hourly_counts import HourlyCounts
 
 HOUR_MS = 3_600_000
@@ -47,7 +52,7 @@ def note(engine: Engine, lake: Path, now_ms: int, counts: HourlyCounts | None = 
     """Ticks until all is noted: how many there were."""
     counts = counts or HourlyCounts(POOL, url=str(lake))
     ticks = 1
-    while counts.tick(engine, now_ms, clock_ms=now_ms):
+    while counts.go_on(engine, now_ms, clock_ms=now_ms):
         ticks += 1
     return ticks
 
@@ -143,7 +148,7 @@ def test_one_that_reaches_into_the_next_hour_begins_again(
         engine.run(publish(engine.queue("shop", f"orders-{number}"), [b"x"]))
     counts = HourlyCounts(POOL, url=str(tmp_path))
     for _ in range(3):
-        assert counts.tick(engine, NOON - 1, clock_ms=NOON - 1)
+        assert counts.go_on(engine, NOON - 1, clock_ms=NOON - 1)
     note(engine, tmp_path, NOON, counts)
 
     ((name, rows),) = noted(tmp_path).items()
@@ -156,7 +161,7 @@ def test_counts_that_are_made_after_the_hour_are_not_noted_as_of_it(engine: Engi
     engine.run(publish(engine.queue("shop", "orders"), [b"x"]))
     counts = HourlyCounts(POOL, url=str(tmp_path))
     for _ in range(10):
-        assert counts.tick(engine, NOON - 1, clock_ms=NOON)
+        assert counts.go_on(engine, NOON - 1, clock_ms=NOON)
     assert noted(tmp_path) == {}
     note(engine, tmp_path, NOON, counts)
     assert [name[-11:] for name in noted(tmp_path)] == ["h12.parquet"]
@@ -174,11 +179,56 @@ def test_a_lake_that_cannot_be_written_is_tried_again(engine: Engine, tmp_path: 
     assert len(noted(tmp_path)) == 1
 
 
-def test_the_drain_does_it_whatever_else_there_is_to_do(engine: Engine, tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_number_of_queues(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has been counted is in the unfinished file, but for a few rows."""
+    monkeypatch.setattr(module, "PAGE", 5)
+    monkeypatch.setattr(counts_module, "ROWS_AT_ONCE", 10)
+    for number in range(100):
+        engine.run(publish(engine.queue("shop", f"orders-{number}"), [b"x"]))
+    counts = HourlyCounts(POOL, url=str(tmp_path))
+    most = 0
+    while counts.go_on(engine, NOON, clock_ms=NOON):
+        walk = counts._walk
+        most = max(most, len(walk.writer._rows) if walk else 0)
+
+    ((name, rows),) = noted(tmp_path).items()
+    assert len(rows) == 100 + 2
+    assert most < 10
+    assert pq.ParquetFile(tmp_path / name).num_row_groups >= 10
+
+
+def test_a_walk_that_is_given_up_leaves_nothing_and_what_a_killed_one_left_goes_when_it_is_old(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PAGE", 1)
+    for number in range(4):
+        engine.run(publish(engine.queue("shop", f"orders-{number}"), [b"x"]))
+    folder = tmp_path / "_counts" / "date=2026-03-30"
+    killed = HourlyCounts(POOL, url=str(tmp_path))
+    assert killed.go_on(engine, NOON, clock_ms=NOON)
+    (left,) = folder.iterdir()
+    os.utime(left, (1, 1))
+
+    given_up = HourlyCounts(POOL, url=str(tmp_path))
+    assert given_up.go_on(engine, NOON, clock_ms=NOON)
+    assert left not in folder.iterdir()
+    assert given_up.go_on(engine, NOON + HOUR_MS, clock_ms=NOON + HOUR_MS)
+    assert [path.name.count("-h13") for path in folder.iterdir()] == [1]
+
+
+def role_of(name: str, lake: Path) -> BackgroundRole:
+    with override_settings(TASKQ_LAKE_URL=str(lake)):
+        (role,) = [role for role in roles_for(POOL, once=True) if role.name == name]
+    return role
+
+
+def test_a_pump_does_it_in_a_role_of_its_own(engine: Engine, tmp_path: Path) -> None:
     engine.run(publish(engine.queue("shop", "orders"), [b"x"]))
-    drain = Drain(POOL, url=str(tmp_path), every_s=300, notes_counts=True)
-    while drain.tick(engine, None).more:
-        pass
+
+    run_role(role_of("counts", tmp_path), engine, should_stop=lambda: False)
+
     (rows,) = noted(tmp_path).values()
     assert [row["jobs"] for row in rows if row["queue"]] == [1]
 
@@ -186,10 +236,9 @@ def test_the_drain_does_it_whatever_else_there_is_to_do(engine: Engine, tmp_path
 def test_events_do_not_wait_for_counts_that_the_lake_refuses(engine: Engine, tmp_path: Path) -> None:
     engine.run(publish(engine.queue("shop", "orders"), [b"x"] * 5))
     (tmp_path / "_counts").write_text("in the way of the directory")
-    drain = Drain(POOL, url=str(tmp_path), every_s=0, everything=True, notes_counts=True)
 
-    for _ in range(3):
-        with pytest.raises(LakeError, match="_counts"):
-            drain.tick(engine, None)
+    with pytest.raises(LakeError, match="_counts"):
+        run_role(role_of("counts", tmp_path), engine, should_stop=lambda: False)
+    run_role(role_of("drain", tmp_path), engine, should_stop=lambda: False)
 
     assert list(tmp_path.rglob("date=*/hour=*/*.parquet"))

@@ -486,7 +486,9 @@ def test_every_pool_has_these_roles() -> None:
         ("sweeper", 0.25),
         ("deleter", 1.0),
         ("bounds", 10.0),
+        ("objectives", 10.0),
         ("survey", 0.2),
         ("drain", 0.5),
+        ("counts", 5.0),
         ("schedules", 0.25),
     ]

@@ -140,3 +140,22 @@ def wait_without_spark(family: Family) -> None:
         or_fail="Spark still runs",
         timeout_s=20,
     )
+
+
+def test_a_day_made_anew_by_hand_corrects_the_backlogs_of_the_days_after_it(
+    site: Site, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    """An event of the first day was late: days after it had begun with a job too few for good."""
+    lake = data_dir(site) / "lake"
+    later = [DAY + timedelta(days=number) for number in range(3)]
+    write_events(lake, [event("published", at(day, 9), job=f"01J{day}", size=1) for day in later])
+
+    def make(*arguments: str) -> list[tuple[Any, ...]]:
+        process = start("runreport", *arguments)
+        assert process.wait(timeout=SPARK_TIMEOUT_S) == 0
+        return ask(site, "SELECT day_id, backlog FROM queues_queueday WHERE queue != '' ORDER BY day_id")
+
+    assert make("--from", str(DAY), "--to", str(later[-1])) == [(str(day), 1 + n) for n, day in enumerate(later)]
+    write_events(lake, [event("published", at(DAY, 10), job="01JLATE", size=1)])
+
+    assert make("--date", str(DAY)) == [(str(day), 2 + n) for n, day in enumerate(later)]

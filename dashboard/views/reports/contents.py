@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from queues.services.objectives.budgets import read_budget
 from queues.services.permissions import User
 from queues.services.reporting.presenting.account import Account, read_account
 from queues.services.reporting.presenting.figures import as_rows, note_on_times, times_of
@@ -85,7 +86,13 @@ def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str
             names=lambda one: f"{short_weekday(one)} {one:%m-%d}",
         ),
     }
-    return context if scope.queue else context | _heat(user, day, scope, measure)
+    if not scope.queue:
+        return context | _heat(user, day, scope, measure)
+    if objective := account.reports[0].row.objective:
+        budget = read_budget(user=user, until=day, shown=DAYS, target=objective.target, **names)
+        context["budget"] = budget
+        context["charts"]["budget"] = pictures.budget_by_day(budget.series)
+    return context
 
 
 def charts_of_hours(account: Account, day: date) -> Context:

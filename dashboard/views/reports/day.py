@@ -78,6 +78,8 @@ def frame(request: HttpRequest, day: date, scope: ReportScope) -> Context:
         "everything_url": EVERYTHING.url(day),
         "csv_url": scope.csv_url(day) + ("&" if scope.names else "?"),  # table=... comes after
         "print_url": scope.print_url(day),
+        "cost_url": scope.cost_url(day),
+        "forecast_url": scope.forecast_url,
         "offers": [(scope.url(day, **{"with": f"{one}"}), title) for one, title in _offers(day)],
     }
 

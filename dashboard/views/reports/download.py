@@ -20,6 +20,7 @@ from queues.services.reporting.reading.day_reports import (
     read_queue,
     read_series,
 )
+from queues.services.reporting.reading.days import find_day
 from queues.services.reporting.reading.merging import (
     Noted,
     list_objectives,
@@ -28,7 +29,7 @@ from queues.services.reporting.reading.merging import (
     read_namespaces,
     read_sums,
 )
-from queues.services.reporting.values import Change, ErrorGroup, Figures, QueueReport, QueueRow, TryCount
+from queues.services.reporting.values import Change, ErrorGroup, Figures, PoolEvents, QueueReport, QueueRow, TryCount
 
 from .contents import DAYS, hours_and_figures
 from .queue_table import read_filter
@@ -102,6 +103,11 @@ def _figures(wanted: Wanted) -> Sequence[KeyFigure]:
     return beside_day(figures or Figures(), other)
 
 
+def _reconciliation(wanted: Wanted) -> Sequence[PoolEvents]:
+    """For superusers; others get no rows."""
+    return find_day(user=wanted.user, day=wanted.day).reconciliation
+
+
 ROWS: Final[Mapping[str, Callable[[Wanted], Iterable[Any]]]] = {
     "namespaces": _namespaces,
     "hours": _hours,
@@ -113,6 +119,7 @@ ROWS: Final[Mapping[str, Callable[[Wanted], Iterable[Any]]]] = {
     "tries": _tries,
     "objectives": _objectives,
     "figures": _figures,
+    "reconciliation": _reconciliation,
 }
 """Of all tables but that of queues. They raise NamespaceNotFoundError and MetadataUnavailableError."""
 
@@ -148,7 +155,11 @@ def report_csv(request: HttpRequest, day: date) -> HttpResponse:
 
 
 def _sent(pieces: Iterable[str], day: date, scope: ReportScope, table: str) -> HttpResponse:
+    return sent_csv(pieces, "-".join(["taskq", f"{day}", *scope.names.values(), table]))
+
+
+def sent_csv(pieces: Iterable[str], name: str) -> HttpResponse:
+    """CSV that a browser saves under this name."""
     response = HttpResponse("".join(pieces), content_type="text/csv; charset=utf-8")
-    name = "-".join(["taskq", f"{day}", *scope.names.values(), table])
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response

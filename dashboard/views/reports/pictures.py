@@ -9,6 +9,9 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from queues.lake.sketch import bounds
+from queues.services.objectives.budgets import BudgetDay
+from queues.services.reporting.planning.costs import RangeUsage, ScopeUsage
+from queues.services.reporting.planning.forecasts import Expected
 from queues.services.reporting.presenting.summary import LINES
 from queues.services.reporting.reading.merging import QueueHours
 from queues.services.reporting.values import Figures, Metric, QueueReport, SeriesDay, TryCount
@@ -154,6 +157,23 @@ def percentiles_by_day(days: Sequence[SeriesDay], metric: Metric) -> Chart:
     return _by_day(titles[metric], "ms", [one.day for one in days], lines, found.get, empty=nothing)
 
 
+def budget_by_day(days: Sequence[BudgetDay]) -> Chart:
+    """What was left of the error budget at the end of each day, and what the day took; overspent is none left."""
+    return {
+        "title": _("Error budget by day"),
+        "x": {"unit": "day", "values": [_midnight_ms(one.day) for one in days]},
+        "y": axis("%"),
+        "series": [
+            {"name": _("left"), "values": [None if one.left is None else 100 * max(one.left, 0) for one in days]},
+            {
+                "name": _("burned on the day"),
+                "values": [None if one.burned is None else 100 * one.burned for one in days],
+            },
+        ],
+        "empty": _("No report of these days has figures for it."),
+    }
+
+
 def _by_day(
     title: str,
     unit: str,
@@ -175,6 +195,49 @@ def _by_day(
 
 def _midnight_ms(day: date) -> int:
     return int(datetime.combine(day, time(), UTC).timestamp() * 1000)
+
+
+def run_time_by_day(usage: RangeUsage, drawn: Sequence[ScopeUsage], daily: Iterable[ScopeUsage]) -> Chart:
+    """How long jobs ran on each day, of those drawn one upon the other; of the others together."""
+    found = {(one.day, one.pool, one.namespace, one.queue): one.usage.run_ms for one in daily}
+    days = usage.days
+    rows: list[tuple[str, list[Value]]] = []
+    for one in drawn:
+        key = (one.pool, one.namespace, one.queue)
+        rows.append(
+            (one.queue or one.namespace, [found.get((day, *key), 0) if day in usage.by_day else None for day in days])
+        )
+    if usage.found > len(drawn):
+        sums = (sum(values[place] or 0 for _name, values in rows) for place in range(len(days)))
+        rest: list[Value] = [
+            usage.by_day[day].run_ms - total if day in usage.by_day else None
+            for day, total in zip(days, sums, strict=True)
+        ]
+        rows.append((_("all others"), rest))
+    return {
+        "title": _("Run time by day"),
+        "x": {"unit": "day", "values": [_midnight_ms(day) for day in days]},
+        "y": {"unit": "ms"},
+        "series": [{"name": name, "values": values} for name, values in rows],
+        "empty": _("No day of this time has a report."),
+    }
+
+
+def expected_by_day(title: str, unit: str, days: Sequence[date], one: Expected, *, factor: float = 1) -> Chart:
+    """What was, then what is expected between the ends of its interval. `factor`: to the unit of the chart."""
+    past = [None if value is None else value * factor for value in one.past]
+    before, after = [None] * len(past), [None] * len(one.ahead)
+    lines = ((_("at most"), "high"), (_("expected"), "expected"), (_("at least"), "low"))
+    ahead = [
+        {"name": name, "values": [*before, *(getattr(day, part) * factor for day in one.ahead)]} for name, part in lines
+    ]
+    return {
+        "title": title,
+        "x": {"unit": "day", "values": [_midnight_ms(day) for day in days[: len(past) + len(one.ahead)]]},
+        "y": {"unit": unit},
+        "series": [ahead[0], {"name": _("actual"), "values": [*past, *after]}, *ahead[1:]],
+        "empty": _("No day of this time has a report."),
+    }
 
 
 ROW_PX: Final = 22

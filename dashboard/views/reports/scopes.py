@@ -45,6 +45,15 @@ class ReportScope:
         """Of the summary on paper."""
         return reverse("dashboard:report_print", kwargs={"day": day}) + _query(self.names)
 
+    def cost_url(self, day: date) -> str:
+        """Of what this namespace, or all of them, used up to and with a day."""
+        return url_of("report_cost", {"to": f"{day}"} | self.names)
+
+    @property
+    def forecast_url(self) -> str:
+        """Of the coming days."""
+        return url_of("report_forecast", self.names)
+
     @property
     def names(self) -> dict[str, str]:
         """Those that are not empty."""
@@ -87,6 +96,11 @@ class DayConverter:
 
 
 register_converter(DayConverter, "day")
+
+
+def url_of(route: str, fields: dict[str, str]) -> str:
+    """Of a route without names, with a query."""
+    return reverse(f"dashboard:{route}") + _query(fields)
 
 
 def _query(fields: dict[str, str]) -> str:

@@ -65,6 +65,12 @@ CLIENTS: Final = _metric("gauge", "redis_connected_clients", POOL, "Connections 
 BLOCKED: Final = _metric("gauge", "redis_blocked_clients", POOL, "Connections that wait in a blocking command.")
 QUEUES: Final = _metric("gauge", "queues", POOL, "Queues that hold anything, or are paused.")
 OMITTED: Final = _metric("gauge", "queues_omitted", POOL, "Queues that have no series of their own on this page.")
+BURN_RATE: Final = _metric(
+    "gauge",
+    "objective_burn_rate",
+    (*QUEUE, "window"),
+    "How fast the queue's error budget burns; at 1 it lasts as long as it is meant to. Windows: 5m, 30m, 1h, 6h, 3d.",
+)
 JOBS: Final = _metric("gauge", "jobs", (*QUEUE, "state"), "Jobs of a queue by state.")
 PAUSED: Final = _metric("gauge", "queue_paused", QUEUE, "Whether the queue is paused.")
 OLDEST: Final = _metric(
@@ -88,6 +94,21 @@ MOVED: Final = _metric(
 )
 EVENTS: Final = _metric("gauge", "events_held_bytes", POOL, "Memory that the pool's event streams take.")
 DROPPED: Final = _metric("counter", "events_dropped_total", POOL, "Events that the cap dropped from the streams.")
+LAKE_LAG: Final = _metric(
+    "gauge", "lake_lag_seconds", POOL, "Age of the oldest event that is not in the event lake yet."
+)
+LAKE_DIFFERENCE: Final = _metric(
+    "gauge",
+    "lake_difference_events",
+    POOL,
+    "Events of the newest reported day that the lake lacks by Redis's own count; below 0: too many.",
+)
+LAKE_SIZE: Final = _metric("gauge", "lake_bytes", (), "What the event lake held when a pump measured it last.")
+REPORT_AGE: Final = _metric("gauge", "report_age_seconds", (), "Since the newest report of a whole day was made.")
+REPORT_TOOK: Final = _metric("gauge", "report_duration_seconds", (), "How long it took to make that report.")
+REPORT_STATE: Final = _metric(
+    "gauge", "report_state", ("state",), "Yesterday's report: 1 for done, running, failed or missing, 0 for the others."
+)
 _PUSHED: Final = ("pool", "pusher", "namespace", "queue")
 PUSHERS: Final = _metric("gauge", "pushers", POOL, "Pusher processes heard of in the last ten seconds.")
 PUSH_IN_FLIGHT: Final = _metric("gauge", "push_in_flight", _PUSHED, "Jobs that the pusher is delivering now.")

@@ -1,10 +1,13 @@
-"""Gathers the page of `/metrics`: what the workers of this server counted, and what its pools say of themselves."""
+"""Gathers the page of `/metrics`: what the workers of this server counted, what its pools say of themselves, and how
+lake and reports stand."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from hmac import compare_digest
 from typing import Any, Final
 
@@ -15,8 +18,11 @@ from queues.engine.errors import TaskqError
 from queues.engine.queue_values import QueueStats
 from queues.engine.stats.heartbeats import OTHER_ENDPOINTS
 from queues.engine.values import JobState
+from queues.services.objectives.reading import BurningQueue, list_burn_rates
 from queues.services.pools.load import PoolLoad, QueueRanking, read_pool_load
 from queues.services.pools.managing import list_pools
+from queues.services.reporting.reading.measures import ReportMeasures, read_measures
+from queues.services.reporting.values import DayState
 
 from ..context import ApiContext
 from ..http.request import ApiRequest
@@ -56,6 +62,8 @@ async def render_metrics(context: ApiContext, *, visible: Collection[tuple[str, 
     page = Page(visible=visible)
     for pool, load in zip(pools, loads, strict=True):
         await add_pool(page, pool, load)
+        add_objectives(page, await context.call(partial(list_burn_rates, pool=pool, now=datetime.now(UTC))))
+    add_reports(page, await context.call(read_measures))
     await add_traffic(
         page,
         # First what others will read: so no page, by whichever worker, falls behind an earlier one.
@@ -118,6 +126,13 @@ async def add_pool(page: Page, pool: str, load: PoolLoad | None) -> None:
         page.add(t.JOBS, (pool, "", OTHER, state.value), load.rest.get(state, 0))
 
 
+def add_objectives(page: Page, burning: Sequence[BurningQueue]) -> None:
+    """Of the queues that burn their error budgets the fastest."""
+    for one in burning[: settings.TASKQ_METRICS_QUEUES]:
+        for window, rate in one.rates.rates.items():
+            page.add(t.BURN_RATE, (one.pool, one.namespace, one.queue, window), rate)
+
+
 def _add_partitions(page: Page, pool: str, load: PoolLoad) -> None:
     parts = load.partitions
     queues = sum(part.queues for part in parts)
@@ -128,6 +143,7 @@ def _add_partitions(page: Page, pool: str, load: PoolLoad) -> None:
     page.add(t.OVERDUE, (pool, "ends"), max(part.ends_behind_ms for part in parts) / 1000)
     page.add(t.EVENTS, (pool,), sum(part.events_bytes for part in parts))
     page.add(t.DROPPED, (pool,), sum(part.events_dropped for part in parts))
+    page.add(t.LAKE_LAG, (pool,), max(part.events_oldest_ms for part in parts) / 1000)
 
 
 def _add_pumps(page: Page, pool: str, load: PoolLoad) -> None:
@@ -182,6 +198,21 @@ def _add_quantiles(
         value = quantiles.get(name)
         if value is not None:
             page.add(metric, (*labels, quantile), value / 1000)
+
+
+def add_reports(page: Page, measures: ReportMeasures) -> None:
+    """What has never been measured has no sample."""
+    for metric, number in (
+        (t.LAKE_SIZE, measures.lake_bytes),
+        (t.REPORT_AGE, measures.age_s),
+        (t.REPORT_TOOK, measures.took_s),
+    ):
+        if number is not None:
+            page.add(metric, (), number)
+    for state in DayState:
+        page.add(t.REPORT_STATE, (state.value,), int(measures.state is state))
+    for pool, difference in sorted(measures.differences.items()):
+        page.add(t.LAKE_DIFFERENCE, (pool,), difference)
 
 
 JOB_BOUNDS_S: Final = tuple(bound / 1000 for bound in JOB_BOUNDS_MS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 from ..keys import partition_keys
@@ -18,6 +19,9 @@ _STATE = load("drain_state")
 _READ = load("read_events")
 _PLAN = load("plan_drain")
 _TRIM = load("trim_drained")
+_APPENDED = load("appended_events")
+
+_FIRST_DAY: Final = date(1970, 1, 1)
 
 
 class EntryRange(NamedTuple):
@@ -76,6 +80,14 @@ class Trimmed:
 
     events: int
     more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendedEvents:
+    """How many events a partition has appended, by UTC day: days without events, and those forgotten, are not there."""
+
+    now_ms: int
+    by_day: Mapping[date, int]
 
 
 def drain_state(partition: int, *, now_ms: int | None = None) -> Operation[DrainState]:
@@ -163,6 +175,20 @@ def finish_drain(partition: int, entries: EntryRange, *, written: int, now_ms: i
         taken += trimmed.events
         if not trimmed.more:
             return taken
+
+
+def appended_events(partition: int, *, since: date, now_ms: int | None = None) -> Operation[AppendedEvents]:
+    """Events by day, from `since` on. What was counted of earlier days is forgotten."""
+
+    def decode(reply: Reply) -> AppendedEvents:
+        now, *counts = expect_ok(_APPENDED, reply)
+        by_day = {
+            _FIRST_DAY + timedelta(days=day): events for day, events in zip(counts[::2], counts[1::2], strict=True)
+        }
+        return AppendedEvents(now_ms=now, by_day=by_day)
+
+    args = (clock_argument(now_ms), (since - _FIRST_DAY).days)
+    return Operation(_APPENDED, _keys(_APPENDED, partition), args, decode)
 
 
 def _keys(script: Script, partition: int) -> tuple[bytes, ...]:

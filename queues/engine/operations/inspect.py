@@ -14,7 +14,7 @@ from ..operation import Operation, Plan, Reply, clock_argument, delivery_of, exp
 from ..queue_values import Distributions, QueueStats, Spread
 from ..record import unpack_record, unpack_run
 from ..scripts import load
-from ..stats.minutes import BUCKETS_PER_OCTAVE, Minutes, lately, minutes_of, percentiles, rates
+from ..stats.minutes import BUCKETS_PER_OCTAVE, Minutes, Waits, lately, minutes_of, percentiles, rates, waits_of
 from ..values import Delivery, JobDetail, JobResult, JobState, Page
 
 _CURSOR = re.compile(
@@ -225,6 +225,15 @@ def distributions(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[D
     def decode(reply: Reply) -> Distributions:
         minutes = minutes_of(expect_ok(_STATS, reply)[-1])
         return Distributions(wait=_spread(minutes, "w"), run=_spread(minutes, "r"))
+
+    return Operation(_STATS, queue.select(_STATS.keys), (clock_argument(now_ms), queue.name), decode)
+
+
+def waits_by_minute(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Waits]:
+    """Deliveries of the last ten minutes by minute and bucket of their wait; of a queue that does not exist, none."""
+
+    def decode(reply: Reply) -> Waits:
+        return waits_of(minutes_of(expect_ok(_STATS, reply)[-1]))
 
     return Operation(_STATS, queue.select(_STATS.keys), (clock_argument(now_ms), queue.name), decode)
 

@@ -31,7 +31,7 @@ _PROBE = load("write_probe")
 class PartitionLoad:
     """`due_behind_ms`, `ends_behind_ms`: how long ago the earliest due time, or end of a lease or retention, was
     and has not been attended to; 0 if there is none. `events_*`: memory that its stream takes, in bytes; how many
-    events its cap has dropped, and when the last of them (0: never)."""
+    events its cap has dropped, and when the last of them (0: never); age of the oldest one that was not drained."""
 
     queues: int
     due_behind_ms: int
@@ -39,6 +39,7 @@ class PartitionLoad:
     events_bytes: int
     events_dropped: int
     events_dropped_at_ms: int
+    events_oldest_ms: int
 
 
 def beat(pulse: PumpBeat, *, now_ms: int | None = None) -> Operation[int]:
@@ -62,7 +63,7 @@ def partition_load(partition: int, *, now_ms: int | None = None) -> Operation[Pa
     """How one partition is doing."""
 
     def decode(reply: Reply) -> PartitionLoad:
-        _, queues, due_behind, ends_behind, held, dropped, dropped_at = expect_ok(_PARTITION, reply)
+        _, queues, due_behind, ends_behind, held, dropped, dropped_at, oldest = expect_ok(_PARTITION, reply)
         return PartitionLoad(
             queues=queues,
             due_behind_ms=due_behind,
@@ -70,6 +71,7 @@ def partition_load(partition: int, *, now_ms: int | None = None) -> Operation[Pa
             events_bytes=held,
             events_dropped=dropped,
             events_dropped_at_ms=dropped_at,
+            events_oldest_ms=oldest,
         )
 
     keys = partition_keys(partition)

@@ -38,6 +38,18 @@ def _place_of(field: bytes) -> tuple[int, tuple[str, int]] | None:
     return (int(match[1]), (str(match[2], "ascii"), int(match[3] or 0))) if match else None
 
 
+Waits = Mapping[int, Mapping[int, int]]
+"""minute → bucket → deliveries."""
+
+
+def waits_of(minutes: Minutes) -> Waits:
+    """Of the counts per minute, those of deliveries."""
+    return {
+        minute: {bucket: count for (metric, bucket), count in counts.items() if metric == "w"}
+        for minute, counts in minutes.items()
+    }
+
+
 def rates(minutes: Minutes, now_ms: int) -> dict[str, float]:
     """Events per second over the last 60 s, by metric.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -22,11 +24,24 @@ class Command(BaseCommand):
         parser.add_argument("--until", type=date.fromisoformat, help="the last day, instead of yesterday (YYYY-MM-DD)")
         parser.add_argument("--seed", type=int, default=1, help="another number makes other jobs (default: 1)")
 
+        parser.add_argument(
+            "--incidents",
+            action="store_true",
+            help="one on every third day from the fifth week on, of seven kinds, and a holiday; lists them in the end",
+        )
+        parser.add_argument("--incidents-to", type=Path, metavar="FILE", help="write that list to FILE too, as JSON")
+
     def handle(self, *, days: int, jobs_per_day: int, until: date | None, seed: int, **options: Any) -> None:
         if days < 1 or jobs_per_day < 1:
             raise CommandError("--days and --jobs-per-day must be at least 1")
         last = until or datetime.now(UTC).date() - timedelta(days=1)
-        plan = DemoPlan(first=last - timedelta(days=days - 1), days=days, jobs_per_day=jobs_per_day, seed=seed)
+        plan = DemoPlan(
+            first=last - timedelta(days=days - 1),
+            days=days,
+            jobs_per_day=jobs_per_day,
+            seed=seed,
+            with_incidents=options["incidents"],
+        )
         terminal = self.stderr.isatty()
         told: list[date] = []
 
@@ -44,3 +59,17 @@ class Command(BaseCommand):
         if terminal:
             self.stderr.write("")
         self.stdout.write(f"{events:,} events of {plan.first} to {last} in the lake")
+        if plan.with_incidents:
+            self._list_incidents(plan, options["incidents_to"])
+
+    def _list_incidents(self, plan: DemoPlan, path: Path | None) -> None:
+        for one in plan.incidents:
+            self.stdout.write(str(one))
+        for day in plan.holidays:
+            self.stdout.write(f"{day}  holiday: TASKQ_HOLIDAYS={day} tells reports of it")
+        if path:
+            listed = {
+                "incidents": [one.as_json() for one in plan.incidents],
+                "holidays": [day.isoformat() for day in plan.holidays],
+            }
+            path.write_text(json.dumps(listed, indent=1) + "\n")

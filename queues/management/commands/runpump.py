@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
+from queues.pump.lake_upkeep import LakeUpkeep
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
 from queues.services.pools.managing import check_pools, list_pools
@@ -37,7 +38,11 @@ class Command(BaseCommand):
         HEARTBEAT.begin()
         heartbeats = (HEARTBEAT.beat,) if heartbeat is None else (HEARTBEAT.beat, heartbeat.touch)
         service = BackgroundService(
-            _pool_names, check_pools=_log_problems, heartbeats=heartbeats, nightly=NightlyReports()
+            _pool_names,
+            check_pools=_log_problems,
+            heartbeats=heartbeats,
+            nightly=NightlyReports(),
+            lake=LakeUpkeep(),
         )
         if once:
             self._run_once(service)

@@ -14,14 +14,21 @@ from typing import Any, Final, Self
 
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 from django.db import OperationalError, ProgrammingError
+from django.utils import timezone
 
 from queues import spark_settings
 from queues.models import ReportTrigger
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
 from queues.services.reporting.making.due_days import recent_days, report_due_days
+from queues.services.reporting.making.exporting import export_recent_days
 from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order, make_reports
-from queues.services.reporting.making.upkeep import compact_days, prune_reports
+from queues.services.reporting.making.upkeep import (
+    compact_closed_hours,
+    compact_days,
+    prune_reports,
+    successors_to_make,
+)
 from queues.services.reporting.presenting.mail import mail_report
 from queues.services.reporting.reading.days import days_between, parse_day, today, yesterday
 
@@ -46,6 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--date", metavar="DAY", help="YYYY-MM-DD; today is allowed, and marked as incomplete")
         parser.add_argument("--from", dest="begin", metavar="DAY", help="first of several days")
         parser.add_argument("--to", dest="end", metavar="DAY", help="last of several days; default: yesterday")
+        parser.add_argument("--today", action="store_true", help="today so far; what runpump calls every hour")
         spark_settings.add_arguments(parser)
         parser.add_argument("--quiet", action="store_true", help="say only what went wrong")
         parser.add_argument(
@@ -56,6 +64,8 @@ class Command(BaseCommand):
         self._line = ProgressLine(self.stdout, quiet=options["quiet"])
         self._failures: list[str] = []
         self._has_made = False
+        self._goes_on = True
+        self._made: list[date] = []
         self._spark = spark_settings.from_arguments(options)
         with _Stop() as self._stop:
             try:
@@ -77,8 +87,16 @@ class Command(BaseCommand):
             report_due_days(today=today, make=self._make_scheduled)
             if self._has_made and not self._stop.received:  # otherwise another process may be reading them
                 compact_days(recent_days(today=today()))
+                export_recent_days(recent_days(today=today()))
+        elif options["today"]:
+            compact_closed_hours(now=timezone.now())
+            self._make([today()], ReportTrigger.SCHEDULED)
         else:
-            self._make(_wanted(options["date"], options["begin"], options["end"]), ReportTrigger.ASKED)
+            days = _wanted(options["date"], options["begin"], options["end"])
+            while days and not self._stop.received and self._goes_on:
+                self._made = []
+                self._make(days, ReportTrigger.ASKED)
+                days = successors_to_make(self._made)
         if not self._stop.received:
             prune_reports(today=today())
 
@@ -95,6 +113,7 @@ class Command(BaseCommand):
 
     def _note_made(self, made: Made) -> None:
         self._has_made = True
+        self._made.append(made.day)
         self._line.say(f"{made.day}: {made.events:,} events, {made.rows:,} rows, {made.took_s:.1f} s")
         fields = {"action": "report.make", "day": str(made.day)}
         for text in made.warnings[:WARNINGS_SAID]:

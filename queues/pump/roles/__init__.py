@@ -1,7 +1,7 @@
 """The table of roles: what each does in a tick, and how often. `roles_for` gives those of one pool.
 
 A role whose tick is one operation of the engine is a line of the table. One that remembers something between two ticks
-has a file here: `bounds`, `drain`, `schedules` and `survey`.
+has a file here: `bounds`, `counts`, `drain`, `objectives`, `schedules` and `survey`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,13 @@ from queues.engine.operation import Plan
 
 from ..role import BackgroundRole, Tick
 from .bounds import DeadLetterBounds
+from .counts import BUDGET_S as COUNTS_BUDGET_S
+from .counts import INTERVAL_S as COUNTS_INTERVAL_S
+from .counts import SHARE as COUNTS_SHARE
+from .counts import CountsRole
 from .drain import INTERVAL_S as DRAIN_INTERVAL_S
 from .drain import Drain
+from .objectives import ObjectiveCounts
 from .schedules import Schedules
 from .survey import INTERVAL_S as SURVEY_INTERVAL_S
 from .survey import Survey
@@ -74,28 +79,35 @@ SWEEPER: Final = BackgroundRole(name="sweeper", interval_s=0.25, budget_s=0.15, 
 # What deleted queues held → freed.
 DELETER: Final = BackgroundRole(name="deleter", interval_s=1.0, budget_s=5.0, tick=free_deleted_queues)
 
-DRAIN_ALL_S: Final = 86_400.0
+ONCE_S: Final = 86_400.0
 
 
 def roles_for(pool: str, *, once: bool = False) -> tuple[BackgroundRole, ...]:
     """All roles of a pool. Keep the answer: a role may remember where it was. `once`: for a single turn of each."""
     bounds = BackgroundRole(name="bounds", interval_s=10.0, budget_s=2.0, tick=DeadLetterBounds(pool).tick)
+    objectives = BackgroundRole(name="objectives", interval_s=10.0, budget_s=0.0, tick=ObjectiveCounts(pool).tick)
     survey = BackgroundRole(name="survey", interval_s=SURVEY_INTERVAL_S, budget_s=0.0, tick=Survey().tick)
     drain = BackgroundRole(
         name="drain",
         interval_s=DRAIN_INTERVAL_S,
-        budget_s=DRAIN_ALL_S if once else 5.0,
+        budget_s=ONCE_S if once else 5.0,
         tick=Drain(
             pool,
             url=settings.TASKQ_LAKE_URL,
             every_s=settings.TASKQ_LAKE_EVERY_S,
             everything=once,
-            notes_counts=True,
         ).tick,
         wait=None if once else FullStreams().wait,
+    )
+    counts = BackgroundRole(
+        name="counts",
+        interval_s=COUNTS_INTERVAL_S,
+        budget_s=ONCE_S if once else COUNTS_BUDGET_S,
+        tick=CountsRole(pool, url=settings.TASKQ_LAKE_URL).tick,
+        share=1.0 if once else COUNTS_SHARE,
     )
     firing = Schedules(pool)
     schedules = BackgroundRole(
         name="schedules", interval_s=0.25, budget_s=1.0, tick=firing.tick, wait=None if once else firing.wait
     )
-    return (PUMP, GROUPS, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, survey, drain, schedules)
+    return (PUMP, GROUPS, RECLAIMER, RELAY, SWEEPER, DELETER, bounds, objectives, survey, drain, counts, schedules)

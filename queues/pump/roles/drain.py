@@ -30,8 +30,6 @@ from queues.engine import (
 from queues.lake.files import Gap
 from queues.lake.names import DrainedName, EntryId, drained_name
 
-from .hourly_counts import HourlyCounts
-
 if TYPE_CHECKING:
     from queues.lake.lines import Entries
     from queues.lake.writer import Writer
@@ -53,7 +51,6 @@ class Drain:
     """Drains the partitions of one pool in turn. `every_s`: how old an event may get in a stream that is not full.
 
     `everything`: take what is there when it is first called, however little, and then no more.
-    `notes_counts`: note hourly in the lake how many jobs each queue has.
     """
 
     def __init__(
@@ -63,7 +60,6 @@ class Drain:
         url: str,
         every_s: float,
         everything: bool = False,
-        notes_counts: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
@@ -76,7 +72,6 @@ class Drain:
         self._writer: Writer | None = None
         self._latest = -1
         self._begun: dict[int, EntryRange] = {}
-        self._counts = HourlyCounts(pool, url=url) if notes_counts else None
 
     def tick(self, engine: Engine, now_ms: int | None) -> Counts:
         """Write a bounded part of one partition. `more`: it, or another one, may have more. Raises LakeError."""
@@ -94,9 +89,7 @@ class Drain:
             partition = next((partition for partition in due if partition > self._latest), due[0])
             self._latest = partition
             events = self._drain(engine, partition, states[partition], now_ms)
-        # After the events, which must not wait for it if the lake refuses the counts alone.
-        more = self._counts is not None and self._counts.tick(engine, states[0].now_ms, clock_ms=now_ms)
-        return Counts(queues=int(bool(due)), jobs=events, more=bool(due) or more)
+        return Counts(queues=int(bool(due)), jobs=events, more=bool(due))
 
     def _lend(self, engine: Engine, states: list[DrainState], *, servers: list[list[int]]) -> None:
         """Let partitions with many events use the memory that the others leave unused. Of a cluster, on each node."""

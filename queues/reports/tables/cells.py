@@ -1,87 +1,64 @@
-"""The day in one pass: events counted by queue, hour, kind and bucket. All but a few tables come from these cells.
+"""Events counted by queue and hour. All tables of a day come from these three, which add up over hours.
 
-There are four levels: queues and namespaces, hours and the day. Buckets are those of `queues.lake.sketch`, as
-expressions of Spark.
+`counts_of`: how many of each kind. `values_of`: how often each time was measured, so that what is merged is exact. What
+has job ids is in `single_events`. Buckets are those of `queues.lake.sketch`, as expressions of Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from queues.lake.sketch import EXACT_BELOW_MS, LAST, PER_DOUBLING
-from queues.reports.events import SCHEMA
 
-KEY: Final = ("pool", "namespace", "queue", "hour")
+VERSION: Final = 1
+"""Of what cells mean. To be raised with every change of this, so that hours are reduced again."""
+
+SCOPE: Final = ("pool", "namespace", "queue")
+KEY: Final = (*SCOPE, "hour")
 """A scope at a level. `queue` "": the namespace. `hour` DAY: the whole day."""
 
 DAY: Final = -1
 """Never null inside, so that keys are equal to themselves."""
 
+METRICS: Final = {"wait": "consumed", "run": "acked", "total": "acked", "lateness": "ready"}
+"""What is measured, and the kind of event that carries it; an ack carries two."""
 
-def at_all_levels(rows: DataFrame, *values: Column, by: Sequence[str] = ()) -> DataFrame:
-    """`values` aggregated at each level; `by`: more columns that groups have in common."""
-    return each_level(rows).groupBy(*KEY, *by).agg(*values)
+MEASURED: Final = tuple(dict.fromkeys(METRICS.values()))
+"""The kinds of events that are measured."""
 
-
-def each_level(rows: DataFrame) -> DataFrame:
-    """Each row four times, with the KEY of each level."""
-    levels = [f"struct({queue} AS queue, {hour} AS hour)" for queue in ("queue", "''") for hour in ("hour", DAY)]
-    others = [name for name in rows.columns if name not in ("queue", "hour")]
-    return rows.selectExpr(*others, f"inline(array({', '.join(levels)}))")
-
-
-SCOPE: Final = ("pool", "namespace", "queue")
-METRICS: Final = {"wait": "consumed", "run": "acked", "total": "total", "lateness": "ready"}
-"""What is measured, and what cells call it: the kind of event that carries it; an ack carries two."""
-
-CELL: Final = (*SCOPE, "hour", "what", "attempt", "bucket")
-
-
-def measured(events: DataFrame, *others: str) -> DataFrame:
-    """(scope, hour, what, ms, others) of each event, and a second row `total` of each ack, with its end-to-end time.
-
-    `what`: the kind. `ms`: null where nothing is measured; 0 for what is negative because a clock was set back. Of a
-    second row, the others are null.
-    """
-    first = "CASE WHEN kind IN ('consumed', 'ready') THEN wait_ms WHEN kind = 'acked' THEN run_ms END"
-    total = "unix_millis(at) - unix_millis(published)"
-    nothing = [f"CAST(NULL AS {SCHEMA[name].dataType.simpleString()}) AS {name}" for name in others]
-    row, second = _row("kind", first, others), _row("'total'", total, nothing)
-    rows = f"IF(kind = 'acked', array({row}, {second}), array({row}))"
-    return events.selectExpr(*SCOPE, "hour", f"inline({rows})")
+COUNTED: Final = {
+    "events": "count(*)",
+    "again": "count(IF(kind = 'consumed' AND attempt > 1, 1, NULL))",
+    "bytes": "sum(IF(kind = 'published', size, NULL))",
+    "gone": "sum(CASE WHEN kind = 'deleted' AND error IS NULL THEN 1 WHEN kind = 'destroyed' THEN attempt END)",
+    "destroyed": "sum(IF(kind = 'destroyed', size, NULL))",
+    "first_at": "min(at)",
+    "last_at": "max(at)",
+    "demo": "max(demo)",
+}
+"""Deliveries that were `again`, `bytes` of bodies, live jobs that a deletion took (`gone`), jobs `destroyed`."""
 
 
-def cells_of(events: DataFrame) -> DataFrame:
-    """One row for each CELL. `attempt` is known of acked and dead only, else null; so is `bucket` of what is measured.
-
-    Then: events, `measured` values with their sum and greatest, deliveries that were `again`, `bytes` of bodies, live
-    jobs that a deletion took (`gone`), jobs `destroyed`, first_at, last_at, demo.
-    """
-    rows = measured(events, "attempt", "size", "error", "at", "demo")
-    tries = f.expr("IF(what IN ('acked', 'dead'), attempt, NULL) AS attempt")
-    aggregates = (
-        "count(*) AS events",
-        "count(ms) AS measured",
-        "sum(ms) AS sum_ms",
-        "max(ms) AS max_ms",
-        "count(IF(what = 'consumed' AND attempt > 1, 1, NULL)) AS again",
-        "sum(IF(what = 'published', size, NULL)) AS bytes",
-        "sum(CASE WHEN what = 'deleted' AND error IS NULL THEN 1 WHEN what = 'destroyed' THEN attempt END) AS gone",
-        "sum(IF(what = 'destroyed', size, NULL)) AS destroyed",
-        "min(at) AS first_at",
-        "max(at) AS last_at",
-        "max(demo) AS demo",
-    )
-    by = (*SCOPE, "hour", "what", tries, bucket_of(f.col("ms")).alias("bucket"))
-    return rows.groupBy(*by).agg(*map(f.expr, aggregates))
+def counts_of(events: DataFrame) -> DataFrame:
+    """(KEY, kind, ended_by, COUNTED): `ended_by` is the attempt of what is acked or dead, else null."""
+    ended_by = f.expr("IF(kind IN ('acked', 'dead'), attempt, NULL) AS ended_by")
+    return events.groupBy(*KEY, "kind", ended_by).agg(*(f.expr(f"{how} AS {name}") for name, how in COUNTED.items()))
 
 
-def _row(what: str, ms: str, others: Iterable[str]) -> str:
-    return f"struct({', '.join((f'{what} AS what', f'IF({ms} < 0, 0, {ms}) AS ms', *others))})"
+def values_of(events: DataFrame) -> DataFrame:
+    """(KEY, metric, ms, n): n events took ms; 0 for what is negative because a clock was set back."""
+    times = {"wait": "wait_ms", "lateness": "wait_ms", "run": "run_ms"}
+    times["total"] = "unix_millis(at) - unix_millis(published)"
+    told = {metric: f"struct('{metric}' AS metric, IF({ms} < 0, 0, {ms}) AS ms)" for metric, ms in times.items()}
+    of_kind = [
+        f"WHEN '{kind}' THEN array({', '.join(told[metric] for metric in METRICS if METRICS[metric] == kind)})"
+        for kind in MEASURED
+    ]
+    each = events.where(f.col("kind").isin(*MEASURED)).selectExpr(*KEY, f"inline(CASE kind {' '.join(of_kind)} END)")
+    return each.where("ms IS NOT NULL").groupBy(*KEY, "metric", "ms").agg(f.expr("count(*) AS n"))
 
 
 def bucket_of(ms: Column) -> Column:

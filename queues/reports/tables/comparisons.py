@@ -1,11 +1,11 @@
-"""Figures of the day beside others: the backlog at the end of each hour, and the same weekday of past weeks."""
+"""What queues began the day with, and the backlog at the end of each hour."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from .cells import DAY, KEY, SCOPE
@@ -75,59 +75,3 @@ def backlog_of(sums: DataFrame, begun: DataFrame, *, pools_with_gaps: Collection
         "greatest(base + coalesce(moved, 0), 0) AS backlog",
         "backlog_base_known",
     )
-
-
-COUNTED: Final = ("published", "acked", "failed", "dead")
-FIGURES: Final = (*COUNTED, "success_rate", "wait_p95", "run_p95")
-
-WEEKS: Final = 8
-"""So many weeks back, as far as there are reports."""
-
-LEAST_WEEKS: Final = 3
-"""With fewer, nothing is out of line."""
-
-SPREADS: Final = 3.0
-SCALE: Final = 1.4826
-"""`spread` is the median distance from the median, times this: the standard deviation, were values normally spread."""
-
-PART: Final = 0.2
-"""What is within a fifth of the usual is in line, however steady the past was; not so for rates."""
-
-LEAST: Final = {"success_rate": 0.02, "wait_p95": 100.0, "run_p95": 100.0}
-"""Smaller distances are in line: two points of a rate, 100 ms. Of counts: 10 jobs."""
-
-LEAST_JOBS: Final = 10.0
-
-
-def changes_of(today: DataFrame, past: DataFrame, *, complete: bool) -> DataFrame:
-    """(scope, figure, value, usual, spread, weeks, flagged) of queues and namespaces that were there in past weeks.
-
-    `today`, `past`: figures of days (without hours), of `past` also `week`. `complete`: whether the day is over; before
-    that nothing is flagged. A scope that was there in past weeks and is not today has counts of 0.
-    """
-    usual = f"median(value) OVER (PARTITION BY {', '.join(SCOPE)}, figure) AS usual"
-    apart = _long(past).where("value IS NOT NULL").selectExpr("*", usual).groupBy(*SCOPE, "figure", "usual")
-    spread = f.expr("median(abs(value - usual))") * SCALE
-    weeks = f.expr("CAST(count(*) AS int) AS weeks")
-    joined = apart.agg(spread.alias("spread"), weeks).join(_long(today), [*SCOPE, "figure"], "left")
-    counted = f.col("figure").isin(*COUNTED)
-    value = f.coalesce("value", f.when(counted, f.lit(0.0)))
-    told = joined.withColumn("value", value)
-    flagged = f.lit(complete) & (f.col("weeks") >= LEAST_WEEKS) & f.coalesce(_is_far(), f.lit(False))
-    columns = [*SCOPE, "figure", "value", "usual", "spread", "weeks"]
-    return told.select(*columns, flagged.alias("flagged"))
-
-
-def _is_far() -> Column:
-    figure, usual = f.col("figure"), f.col("usual")
-    least = f.lit(LEAST_JOBS)
-    for name, distance in LEAST.items():
-        least = f.when(figure == name, distance).otherwise(least)
-    part = f.when(figure == "success_rate", 0.0).otherwise(usual * PART)
-    return f.abs(f.col("value") - usual) > f.greatest(f.col("spread") * SPREADS, part, least)
-
-
-def _long(figures: DataFrame) -> DataFrame:
-    """(scope, figure, value): a row for each of FIGURES."""
-    pairs = [f"struct('{name}' AS figure, CAST({name} AS double) AS value)" for name in FIGURES]
-    return figures.selectExpr(*SCOPE, f"inline(array({', '.join(pairs)}))")

@@ -1,76 +1,85 @@
-"""Figures of each queue, namespace, hour and day; exact percentiles, without sorting; histograms that add up over days.
+"""Figures of each queue, namespace, hour and day; exact percentiles; histograms that add up over days.
 
-The cells tell which bucket a percentile lies in, and how many values of the bucket come before it. A second pass over
-the events then counts values only of the buckets that hold a percentile, and picks it there. Buckets are those of
-`queues.lake.sketch`.
+All of it is made of cells (`cells`), level by level: a queue's day and a namespace's hour of the queue's hours, a
+namespace's day of the namespace's hours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from queues.lake.sketch import EXACT_BELOW_MS
-from queues.reports.tables.cells import bucket_of
-
-from .cells import DAY, KEY, METRICS, SCOPE, at_all_levels, each_level, measured
+from .cells import DAY, KEY, METRICS, SCOPE, bucket_of
 
 PERCENTS: Final = (50, 90, 95, 99)
 
-BROADCAST_ROWS: Final = 2_000_000
-"""Up to so many wanted cells are sent to each executor (some 30 bytes each); beyond, events are shuffled to them."""
-
-_BUCKET: Final = (*KEY, "what", "bucket")
-_HASH: Final = f"xxhash64({', '.join(_BUCKET)}) AS hash"
+Summing = Callable[[DataFrame, Sequence[Column | str]], DataFrame]
+"""Groups rows by these columns and sums up all others."""
 
 
-def targets_of(cells: DataFrame) -> DataFrame:
-    """(KEY, what, percent, bucket, nth): the percentile is the nth value, from 1, of this bucket."""
-    values = cells.where("bucket IS NOT NULL")
-    found = at_all_levels(values, f.sum("measured").alias("n"), by=("what", "bucket"))
-    group = Window.partitionBy(*KEY, "what")
-    upward = group.orderBy("bucket").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    counted = found.withColumns({"upto": f.sum("n").over(upward), "total": f.sum("n").over(group)})
-    # Nearest rank: the least value that at least this share of the values does not exceed. In whole numbers.
-    ranks = [f"struct({percent} AS percent, (total * {percent} + 99) DIV 100 AS rank)" for percent in PERCENTS]
-    ranked = counted.selectExpr(
-        *KEY, "what", "bucket", "upto - n AS before", "upto", f"inline(array({', '.join(ranks)}))"
+def at_all_levels(of_queues: DataFrame, add_up: Summing, *by: str) -> DataFrame:
+    """Rows of queues and hours, and those of the other three levels. `by`: more columns that groups have in common."""
+    return reduce(DataFrame.unionByName, levels_of(of_queues, add_up, *by))
+
+
+def levels_of(of_queues: DataFrame, add_up: Summing, *by: str) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
+    """Of queues' hours, queues' days, namespaces' hours, namespaces' days."""
+    day = f.lit(DAY).alias("hour")
+    of_namespaces = add_up(of_queues, ("pool", "namespace", f.lit("").alias("queue"), "hour", *by))
+    return (
+        of_queues,
+        add_up(of_queues, (*SCOPE, day, *by)),
+        of_namespaces,
+        add_up(of_namespaces, (*SCOPE, day, *by)),
     )
-    here = ranked.where("before < rank AND rank <= upto")
-    return here.selectExpr(*KEY, "what", "percent", "bucket", "rank - before AS nth")
 
 
-def wanted_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
-    """(hash) of the cells whose values have to be looked at one by one.
+def measures_of(values: DataFrame) -> DataFrame:
+    """(KEY, metric, bucket, jobs, sum_ms, max_ms, p50, …) at each level; the bucket is null for hours.
 
-    A hash, for joins by one number are several times as fast. Two cells of the same hash do no harm: what is not a
-    target's is dropped in the end.
+    A percentile is in the row of the bucket that it lies in, and null in others.
     """
-    wide = cells.where(f"bucket >= {EXACT_BELOW_MS}").selectExpr(*_BUCKET, _HASH)
-    return each_level(wide).join(targets, [*_BUCKET], "left_semi").select("hash").distinct()
+    of_hours, of_days, of_namespaces, of_their_days = levels_of(values, _add_up_values, "metric", "ms")
+    parts = [_measured(rows, f.lit(None).cast("int")) for rows in (of_hours, of_namespaces)]
+    parts += [_measured(rows, bucket_of(f.col("ms"))) for rows in (of_days, of_their_days)]
+    return reduce(DataFrame.unionByName, parts)
 
 
-def percentiles_of(events: DataFrame, targets: DataFrame, wanted: DataFrame, *, few: bool) -> DataFrame:
-    """(KEY, wait_p50, …) in ms. `wanted`: as `wanted_cells` says; `few`: no more than BROADCAST_ROWS."""
-    valued = measured(events).where(f"ms >= {EXACT_BELOW_MS}").withColumn("bucket", bucket_of(f.col("ms")))
-    looked_up = f.broadcast(wanted) if few else wanted
-    near = valued.selectExpr(*_BUCKET, "ms", _HASH).join(looked_up, "hash", "left_semi")
-    values = near.groupBy(*_BUCKET, "ms").agg(f.expr("count(*) AS n"))
-    at_levels = each_level(values).groupBy(*_BUCKET, "ms").agg(f.expr("sum(n) AS n"))
-    upward = Window.partitionBy(*_BUCKET).orderBy("ms").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    counted = at_levels.withColumn("upto", f.sum("n").over(upward))
-    # A bucket below EXACT_BELOW_MS is one value, which nobody had to count.
-    met = counted.join(targets, [*_BUCKET], "right").where(f"bucket < {EXACT_BELOW_MS} OR upto >= nth")
-    percentiles = (
-        f"min(IF(what = '{what}' AND percent = {percent}, IF(bucket < {EXACT_BELOW_MS}, bucket, ms), NULL))"
-        f" AS {metric}_p{percent}"
-        for metric, what in METRICS.items()
-        for percent in PERCENTS
-    )
-    return met.groupBy(*KEY).agg(*map(f.expr, percentiles))
+def _add_up_values(values: DataFrame, by: Sequence[Column | str]) -> DataFrame:
+    return values.groupBy(*by).agg(f.sum("n").alias("n"))
+
+
+def _measured(values: DataFrame, bucket: Column) -> DataFrame:
+    group = Window.partitionBy(*KEY, "metric")
+    upward = group.orderBy("ms").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    ranked = values.withColumns({"upto": f.sum("n").over(upward), "total": f.sum("n").over(group), "bucket": bucket})
+    # Nearest rank: the least value that at least this share of the values does not exceed. In whole numbers.
+    percentiles = [f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS]
+    others = ("sum(n) AS jobs", "sum(ms * n) AS sum_ms", "max(ms) AS max_ms")
+    return ranked.groupBy(*KEY, "metric", "bucket").agg(*map(f.expr, (*others, *percentiles)))
+
+
+def metrics_of(measures: DataFrame) -> DataFrame:
+    """(KEY, wait_count, wait_sum, wait_max, wait_p50, …), times in ms."""
+    parts = {"count": "sum(IF({here}, jobs, 0))", "sum": "sum(IF({here}, sum_ms, NULL))"}
+    parts["max"] = "max(IF({here}, max_ms, NULL))"
+    parts |= {f"p{percent}": f"min(IF({{here}}, p{percent}, NULL))" for percent in PERCENTS}
+    columns = [
+        how.format(here=f"metric = '{metric}'") + f" AS {metric}_{part}"
+        for metric in METRICS
+        for part, how in parts.items()
+    ]
+    means = [f"{metric}_sum / nullif({metric}_count, 0) AS {metric}_mean" for metric in METRICS]
+    return measures.groupBy(*KEY).agg(*map(f.expr, columns)).selectExpr("*", *means)
+
+
+def histograms_of(measures: DataFrame) -> DataFrame:
+    """(scope, metric, bucket, jobs) of the day; `queue` "" for a namespace."""
+    return measures.where(f"hour = {DAY}").select(*SCOPE, "metric", "bucket", "jobs")
 
 
 KINDS: Final = (
@@ -82,11 +91,11 @@ COUNTS: Final = (
 )  # fmt: skip
 """Figures that add up over hours, queues and days."""
 
-MEASURED: Final = ("count", "mean", *(f"p{percent}" for percent in PERCENTS), "max", "exact")
+PARTS: Final = ("count", "mean", *(f"p{percent}" for percent in PERCENTS), "max", "exact")
 LISTED: Final = (
     *KEY,
     *COUNTS,
-    *(f"{metric}_{part}" for metric in METRICS for part in MEASURED),
+    *(f"{metric}_{part}" for metric in METRICS for part in PARTS),
     "success_rate",
     "backlog",
     "backlog_base_known",
@@ -95,37 +104,40 @@ LISTED: Final = (
 )
 """The table's columns, in order."""
 
-_SUMMED: Final = dict.fromkeys(("events", "measured", "sum_ms", "again", "bytes", "gone", "destroyed"), "sum") | {
-    "max_ms": "max",
+_SUMMED: Final = dict.fromkeys((*KINDS, "retried", "deleted", "bytes", "gone"), "sum") | {
     "first_at": "min",
     "last_at": "max",
 }
-"""How cells are summed up, column by column."""
+"""How hours and queues are summed up, column by column."""
 
 
-def sums_of(cells: DataFrame) -> DataFrame:
-    """All but percentiles, duplicates and backlog, at each level."""
-    # Buckets and attempts are summed up first: the many columns that follow are then computed of few rows.
-    few = cells.groupBy(*SCOPE, "hour", "what").agg(
-        *(f.expr(f"{how}({name}) AS {name}") for name, how in _SUMMED.items())
+def sums_of(counts: DataFrame) -> DataFrame:
+    """What can be counted, at each level."""
+    kinds = [f"sum(IF(kind = '{kind}', events, 0)) AS {kind}" for kind in KINDS]
+    others = (
+        "sum(again) AS retried",
+        "sum(IF(kind = 'deleted', events, 0)) + coalesce(sum(destroyed), 0) AS deleted",
+        "coalesce(sum(bytes), 0) AS bytes",
+        "coalesce(sum(gone), 0) AS gone",
+        "min(first_at) AS first_at",
+        "max(last_at) AS last_at",
     )
-    values = [
-        *(f"{_events(kind)} AS {kind}" for kind in KINDS),
-        *_OTHERS,
-        *(one for m in METRICS for one in _measures(m)),
-    ]
-    return at_all_levels(few, *map(f.expr, values)).selectExpr(
+    of_queues = counts.groupBy(*KEY).agg(*map(f.expr, (*kinds, *others)))
+    return at_all_levels(of_queues, _add_up_sums).selectExpr(
         "*",
         "published + respawned AS arrivals",
         "acked + expired + dead + gone AS departures",
         "acked / nullif(acked + dead + expired, 0) AS success_rate",
-        *(f"{metric}_sum / nullif({metric}_count, 0) AS {metric}_mean" for metric in METRICS),
     )
 
 
-def figures_of(sums: DataFrame, percentiles: DataFrame, duplicates: DataFrame, backlog: DataFrame) -> DataFrame:
+def _add_up_sums(sums: DataFrame, by: Sequence[Column | str]) -> DataFrame:
+    return sums.groupBy(*by).agg(*(f.expr(f"{how}({name}) AS {name}") for name, how in _SUMMED.items()))
+
+
+def figures_of(sums: DataFrame, metrics: DataFrame, duplicates: DataFrame, backlog: DataFrame) -> DataFrame:
     """The table. `backlog` has a row of its own for each queue in which nothing happened, but jobs are left."""
-    parts = (sums, percentiles, duplicates, backlog)
+    parts = (sums, metrics, duplicates, backlog)
     every = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     # Each column comes from one row of one part only; one grouping of all is cheaper than three joins.
     figures = (f.expr(f"{_figure(name)} AS {name}") for name in LISTED if name not in KEY)
@@ -136,40 +148,3 @@ def _figure(name: str) -> str:
     if name.endswith("_exact"):
         return "true"
     return f"coalesce(max({name}), 0)" if name in COUNTS or name.endswith("_count") else f"max({name})"
-
-
-def _events(kind: str) -> str:
-    return f"sum(IF(what = '{kind}', events, 0))"
-
-
-def _measures(metric: str) -> tuple[str, ...]:
-    here = f"what = '{METRICS[metric]}'"
-    return (
-        f"sum(IF({here}, measured, 0)) AS {metric}_count",
-        f"sum(IF({here}, sum_ms, NULL)) AS {metric}_sum",
-        f"max(IF({here}, max_ms, NULL)) AS {metric}_max",
-    )
-
-
-_OTHERS: Final = (
-    "sum(again) AS retried",
-    f"{_events('deleted')} + coalesce(sum(destroyed), 0) AS deleted",
-    "coalesce(sum(bytes), 0) AS bytes",
-    "coalesce(sum(gone), 0) AS gone",
-    "min(first_at) AS first_at",
-    "max(last_at) AS last_at",
-)
-
-
-def histograms_of(cells: DataFrame) -> DataFrame:
-    """(scope, metric, bucket, jobs) of the day; `queue` "" for a namespace."""
-    metric = " ".join(f"WHEN '{what}' THEN '{name}'" for name, what in METRICS.items())
-    values = cells.where("bucket IS NOT NULL").selectExpr(
-        "pool",
-        "namespace",
-        "explode(array(queue, '')) AS queue",
-        f"CASE what {metric} END AS metric",
-        "bucket",
-        "measured",
-    )
-    return values.groupBy(*SCOPE, "metric", "bucket").agg(f.sum("measured").alias("jobs"))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from queues.reports.tables.cells import least_of
-
-from .cells import METRICS, SCOPE, at_all_levels
+from .cells import KEY, METRICS, SCOPE, bucket_of, least_of
+from .figures import at_all_levels
 
 
 def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
@@ -38,18 +37,26 @@ TOP: Final = 10
 LISTED: Final = ("wait", "run")
 
 
-def limits_of(cells: DataFrame) -> DataFrame:
-    """(scope, wait_from, run_from): no value below these is among the queue's longest. Null: there are none at all.
+def limits_of(values: DataFrame, *by: str) -> DataFrame:
+    """(by, scope, wait_from, run_from): no time below these is among the queue's longest. Null: there are none at all.
 
     What took 0 ms is not among the longest, however few others there are: it may be all jobs of a queue.
     """
-    kinds = [METRICS[metric] for metric in LISTED]
-    values = cells.where(f.col("what").isin(*kinds) & (f.col("bucket") > 0))
-    counted = values.groupBy(*SCOPE, "what", "bucket").agg(f.sum("measured").alias("n"))
-    downward = Window.partitionBy(*SCOPE, "what").orderBy(f.col("bucket").desc())
-    above = f.sum("n").over(downward.rowsBetween(Window.unboundedPreceding, Window.currentRow)) - f.col("n")
-    least = counted.withColumn("above", above).where(f.col("above") < TOP)
-    return least.groupBy(*SCOPE).agg(*(_from(metric) for metric in LISTED))
+    longer = values.where(f.col("metric").isin(*LISTED) & (f.col("ms") > 0))
+    counted = longer.groupBy(*by, *SCOPE, "metric", bucket_of(f.col("ms")).alias("bucket")).agg(f.sum("n").alias("n"))
+    downward = Window.partitionBy(*by, *SCOPE, "metric").orderBy(f.col("bucket").desc())
+    upto = f.sum("n").over(downward.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    # Below the last one there is nothing that could be left out.
+    is_last = f.lead("bucket").over(downward).isNull()
+    ranked = counted.select(
+        *by,
+        *SCOPE,
+        "metric",
+        f.when(is_last, 1).otherwise(least_of(f.col("bucket"))).alias("least"),
+        (upto - f.col("n")).alias("above"),
+    )
+    kept = [f.min(f.when(f.col("metric") == metric, f.col("least"))).alias(f"{metric}_from") for metric in LISTED]
+    return ranked.where(f.col("above") < TOP).groupBy(*by, *SCOPE).agg(*kept)
 
 
 def slow_of(notable: DataFrame) -> DataFrame:
@@ -65,14 +72,11 @@ def slow_of(notable: DataFrame) -> DataFrame:
     return ranked.select(*SCOPE, "metric", (f.col("rank") + 1).alias("rank"), *columns)
 
 
-def _from(metric: str) -> Column:
-    return f.min(f.when(f.col("what") == METRICS[metric], least_of(f.col("bucket")))).alias(f"{metric}_from")
-
-
-def tries_of(cells: DataFrame) -> DataFrame:
+def tries_of(counts: DataFrame) -> DataFrame:
     """(scope, attempt, outcome, jobs) of each queue; `outcome` acked or dead."""
-    ended = cells.where(f.col("what").isin("acked", "dead") & f.col("attempt").isNotNull())
-    return ended.groupBy(*SCOPE, "attempt", f.col("what").alias("outcome")).agg(f.sum("events").alias("jobs"))
+    ended = counts.where("kind IN ('acked', 'dead') AND ended_by IS NOT NULL")
+    by = (*SCOPE, f.col("ended_by").alias("attempt"), f.col("kind").alias("outcome"))
+    return ended.groupBy(*by).agg(f.sum("events").alias("jobs"))
 
 
 def duplicates_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
@@ -80,4 +84,5 @@ def duplicates_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
     again = notable.where((f.col("kind") == "consumed") & (f.col("attempt") > 1))
     before = lost.withColumn("attempt", f.col("attempt") + 1)
     twice = again.join(before, [*SCOPE, "job", "attempt"], "left_semi")
-    return at_all_levels(twice, f.count(f.lit(1)).alias("duplicates"))
+    of_queues = twice.groupBy(*KEY).agg(f.count(f.lit(1)).alias("duplicates"))
+    return at_all_levels(of_queues, lambda rows, by: rows.groupBy(*by).agg(f.sum("duplicates").alias("duplicates")))

@@ -79,6 +79,7 @@ POLICY_FIELDS: Final = (
     "dead_max_age_s",
     "dead_max_count",
     "objective_s",
+    "objective_target",
     "rate",
     "burst",
     "key_in_flight",

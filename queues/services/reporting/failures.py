@@ -22,6 +22,12 @@ class BadRangeError(ReportFailedError):
     kind = "bad_range"
 
 
+class BadHolidaysError(ReportFailedError):
+    """TASKQ_HOLIDAYS names a country that is not known."""
+
+    kind = "bad_holidays"
+
+
 class DayTakenError(ReportFailedError):
     """Another process is computing the day."""
 

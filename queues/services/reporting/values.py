@@ -8,6 +8,12 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+BACK_DAYS: Final = 31
+"""Days that ended longer ago are reported by command only."""
+
+DRAINED_S: Final = 30
+"""How long a drain may take that begins when events are TASKQ_LAKE_EVERY_S old: then an hour's last ones are there."""
+
 STALLED_AFTER: Final = timedelta(minutes=2)
 """A run that has shown no sign of life for so long may be taken over."""
 
@@ -31,6 +37,10 @@ class WarningKind(StrEnum):
     """A file of the lake could not be read and was left out."""
     GAP = "gap"
     """Events were dropped before they reached the lake."""
+    MISSING = "missing"
+    """By Redis's own count there were more events than the lake has, and nothing says why."""
+    SURPLUS = "surplus"
+    """The lake has more events than Redis counted."""
     BACKLOG = "backlog"
     """Redis's own counts of jobs do not agree with the events; backlogs follow the counts."""
     LEFT_OUT = "left_out"
@@ -40,7 +50,7 @@ class WarningKind(StrEnum):
     OTHER = "other"
 
 
-LOSSES: Final = frozenset({WarningKind.CORRUPT, WarningKind.GAP})
+LOSSES: Final = frozenset({WarningKind.CORRUPT, WarningKind.GAP, WarningKind.MISSING})
 """Warnings of a report that lacks events."""
 
 
@@ -53,25 +63,49 @@ class ReportWarning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PoolEvents:
+    """The events of a pool on a day, as Redis counted them and as the lake has them (`queues.lake.reconciliation`).
+
+    `appended` None: none was noted. `damaged` None: of some files nobody knows. `difference`: above 0 events are
+    missing, below there are too many.
+    """
+
+    pool: str
+    appended: int | None
+    in_lake: int
+    damaged: int | None
+    dropped: int
+    dropped_around: int
+    difference: int
+
+    @property
+    def surplus(self) -> int:
+        """Events too many."""
+        return max(0, -self.difference)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DayEntry:
     """A day and its report. What is about the installation as a whole (`error`, `events`, `files`, `master`, texts of
-    warnings) is for superusers; others find "" and None.
+    warnings, `reconciliation`) is for superusers; others find "", () and None.
 
     `share` 0 to 1 and `stage` are of a run under way; `is_stalled`: it has shown no sign of life for two minutes.
-    `is_complete`: the day was over when the report was computed. `took_s`: from the start of the command until the rows
-    were there. `error`: one or more lines in English, Spark's own words among them.
+    `is_complete`: the day was over when the report was computed; `last_event_at`: of those in it. `took_s`: from the
+    start of the command until the rows were there. `error`: one or more lines in English, Spark's own words among them.
     """
 
     day: date
     state: DayState
     reported_at: datetime | None = None
     is_complete: bool = False
+    last_event_at: datetime | None = None
     is_demo: bool = False
     took_s: float | None = None
     events: int | None = None
     files: int | None = None
     master: str = ""
     warnings: tuple[ReportWarning, ...] = ()
+    reconciliation: tuple[PoolEvents, ...] = ()
     stage: str = ""
     share: float = 0.0
     started_at: datetime | None = None
@@ -83,6 +117,11 @@ class DayEntry:
     @property
     def has_report(self) -> bool:
         return self.reported_at is not None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the lake and Redis's own counts do not agree."""
+        return any(one.difference for one in self.reconciliation)
 
     @property
     def lacks_events(self) -> bool:
@@ -176,13 +215,15 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """What people set for the queue: that 95 of 100 deliveries come within `seconds` of the job's being due.
+    """What people set for the queue: that the share `target` of deliveries comes within `seconds` of the job's being
+    due.
 
     `is_met` and `share` (0 to 1, of deliveries in time; from the histogram, so within 1 % of the bound): None if
     nothing was delivered.
     """
 
     seconds: int
+    target: float
     is_met: bool | None
     share: float | None
 
@@ -236,10 +277,25 @@ class SlowJob:
     worker: str
 
 
+LEAST_WEEKS: Final = 3
+"""So many past weeks it takes to know what is usual; `queues.reports.tables.changes` judges by it."""
+
+
+class ChangeVerdict(StrEnum):
+    """What a report says of a figure, as `queues.reports.tables.changes` writes it."""
+
+    WORSE = "worse"
+    BETTER = "better"
+    USUAL = "usual"
+    TOO_FEW_WEEKS = "too few weeks"
+    HOLIDAY = "holiday"
+    INCOMPLETE = "incomplete"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A figure against the same weekday's past weeks: `usual` is their median over `weeks` weeks. `is_flagged`: it is
-    out of line with them."""
+    """A figure against the same weekday's past weeks: `usual` is their median over `weeks` weeks. `hour`: it is that of
+    an hour, None of the day."""
 
     queue: str
     figure: str
@@ -247,7 +303,32 @@ class Change:
     usual: float | None
     spread: float | None
     weeks: int
-    is_flagged: bool
+    verdict: ChangeVerdict
+    hour: int | None = None
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether it is out of line, for the worse."""
+        return self.verdict is ChangeVerdict.WORSE
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it is out of line, for the better."""
+        return self.verdict is ChangeVerdict.BETTER
+
+    @property
+    def tells_usual(self) -> bool:
+        """Whether there are enough weeks to call anything usual."""
+        return self.weeks >= LEAST_WEEKS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What a day could be judged by: so many past weeks. `verdict` HOLIDAY, INCOMPLETE or TOO_FEW_WEEKS: why it was
+    not; else USUAL."""
+
+    weeks: int
+    verdict: ChangeVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

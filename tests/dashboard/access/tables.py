@@ -32,6 +32,9 @@ SECRETS: Final = (QUEUE, ERROR, "1,237", SCHEDULE, WORKFLOW, NODE)
 DAY: Final = yesterday()
 """That of the report."""
 
+SPAN: Final = {"from": f"{DAY}", "to": f"{DAY}"}
+OF_SHOP: Final = {"pool": POOL, "namespace": SHOP}
+
 UNKNOWN: Final = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 JSON: Final = {"Accept": "application/json"}
@@ -107,6 +110,12 @@ PAGES: Final[Mapping[str, Page]] = {
     "report_print": Page(named={"day": f"{DAY}"}, sees=ERROR, charlie=200),
     "report_namespace": Page(named={"day": f"{DAY}"}, sees=ERROR),
     "report_queue": Page(named={"day": f"{DAY}"}, sees=ERROR),
+    "report_cost": Page(query=SPAN | OF_SHOP, sees=QUEUE),
+    "report_cost_csv": Page(query=SPAN | OF_SHOP, sees=QUEUE),
+    "report_cost_json": Page(query=SPAN | OF_SHOP, sees=QUEUE),
+    "report_forecast": Page(query=OF_SHOP, sees=QUEUE),
+    "report_forecast_csv": Page(query=OF_SHOP | {"queue": QUEUE}, sees="day,pool"),
+    "report_forecast_json": Page(query=OF_SHOP | {"queue": QUEUE}, sees=QUEUE),
     "report_past": Page(named={"metric": "wait"}, sees="1237"),
     "activity": Page(sees=QUEUE, charlie=200),
 }

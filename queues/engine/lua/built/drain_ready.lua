@@ -219,6 +219,7 @@ repeat
   redis.call('XADD', KEYS[14], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last - first + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
+ redis.call('HINCRBY', KEYS[15], math.floor(now / 86400000), total)
  local held = redis.call('HINCRBY', KEYS[15], 'events_bytes', added)
  local full = most < 4 * 1048576 and most / 4 or 1048576
  if held >= full and held - added < full then

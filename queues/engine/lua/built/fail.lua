@@ -482,6 +482,7 @@ repeat
   redis.call('XADD', KEYS[16], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
+ redis.call('HINCRBY', KEYS[17], math.floor(now / 86400000), total)
  local held = redis.call('HINCRBY', KEYS[17], 'events_bytes', added)
  local full_2 = most_4 < 4 * 1048576 and most_4 / 4 or 1048576
  if held >= full_2 and held - added < full_2 then

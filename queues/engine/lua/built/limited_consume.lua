@@ -992,6 +992,7 @@ repeat
    redis.call('XADD', KEYS[21], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_2 - first_2 + 1, 'e', lines)
    added = added + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
+  redis.call('HINCRBY', KEYS[22], math.floor(now / 86400000), total)
   local held = redis.call('HINCRBY', KEYS[22], 'events_bytes', added)
   local full = most_4 < 4 * 1048576 and most_4 / 4 or 1048576
   if held >= full and held - added < full then

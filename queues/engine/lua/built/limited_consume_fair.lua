@@ -1619,6 +1619,7 @@ repeat
    redis.call('XADD', KEYS[24], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_3 - first_4 + 1, 'e', lines)
    added = added + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
+  redis.call('HINCRBY', KEYS[25], math.floor(now / 86400000), total)
   local held = redis.call('HINCRBY', KEYS[25], 'events_bytes', added)
   local full = most_4 < 4 * 1048576 and most_4 / 4 or 1048576
   if held >= full and held - added < full then

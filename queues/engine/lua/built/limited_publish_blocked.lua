@@ -311,6 +311,7 @@ repeat
    redis.call('XADD', KEYS[15], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_2 - first + 1, 'e', lines)
    added_2 = added_2 + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
+  redis.call('HINCRBY', KEYS[16], math.floor(now / 86400000), total)
   local held_2 = redis.call('HINCRBY', KEYS[16], 'events_bytes', added_2)
   local full = most < 4 * 1048576 and most / 4 or 1048576
   if held_2 >= full and held_2 - added_2 < full then

@@ -1358,6 +1358,7 @@ repeat
    redis.call('XADD', KEYS[30], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_5 - first_5 + 1, 'e', lines)
    added_2 = added_2 + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
+  redis.call('HINCRBY', KEYS[31], math.floor(now / 86400000), total)
   local held_5 = redis.call('HINCRBY', KEYS[31], 'events_bytes', added_2)
   local full = most_6 < 4 * 1048576 and most_6 / 4 or 1048576
   if held_5 >= full and held_5 - added_2 < full then

@@ -795,6 +795,7 @@ repeat
    redis.call('XADD', KEYS[23], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_2 - first_3 + 1, 'e', lines)
    added_3 = added_3 + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
+  redis.call('HINCRBY', KEYS[24], math.floor(now / 86400000), total)
   local held_4 = redis.call('HINCRBY', KEYS[24], 'events_bytes', added_3)
   local full = most < 4 * 1048576 and most / 4 or 1048576
   if held_4 >= full and held_4 - added_3 < full then

@@ -483,6 +483,7 @@ local function run()
    redis.call('XADD', KEYS[18], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last_2 - first + 1, 'e', lines)
    added_2 = added_2 + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
+  redis.call('HINCRBY', KEYS[19], math.floor(now / 86400000), total)
   local held_2 = redis.call('HINCRBY', KEYS[19], 'events_bytes', added_2)
   local full = most < 4 * 1048576 and most / 4 or 1048576
   if held_2 >= full and held_2 - added_2 < full then

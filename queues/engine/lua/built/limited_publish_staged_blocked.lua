@@ -156,6 +156,7 @@ local function run()
    redis.call('XADD', KEYS[7], '*', 't', string.format('%d', now), 'q', ARGV[5], 'n', last - first + 1, 'e', lines)
    added = added + (40 + math.floor(1.2 * (#ARGV[5] + #lines)))
   end
+  redis.call('HINCRBY', KEYS[8], math.floor(now / 86400000), total)
   local held = redis.call('HINCRBY', KEYS[8], 'events_bytes', added)
   local full = most < 4 * 1048576 and most / 4 or 1048576
   if held >= full and held - added < full then

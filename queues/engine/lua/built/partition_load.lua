@@ -1,4 +1,4 @@
---{"name": "partition_load", "purpose": "how many queues a partition has, how far its indexes are behind, and its events. O(1).", "keys": ["queues", "due", "ends", "counters"], "args": ["now_ms"], "rest": false, "replies": ["ok"]}
+--{"name": "partition_load", "purpose": "how many queues a partition has, how far its indexes are behind, and its events. O(1).", "keys": ["queues", "due", "ends", "counters", "events"], "args": ["now_ms"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -10,6 +10,10 @@ local function behind(index)
  local head = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
  return head[2] and math.max(0, now - tonumber(head[2])) or 0
 end
+local function undrained()
+ local oldest = redis.call('XRANGE', KEYS[5], '-', '+', 'COUNT', 1)[1]
+ return oldest and math.max(0, now - tonumber(string.match(oldest[1], '^%d+'))) or 0
+end
 local stream = redis.call('HMGET', KEYS[4], 'events_bytes', 'events_dropped', 'events_dropped_at')
 return {
  'ok',
@@ -20,4 +24,5 @@ return {
  tonumber(stream[1] or 0),
  tonumber(stream[2] or 0),
  tonumber(stream[3] or 0),
+ undrained(),
 }

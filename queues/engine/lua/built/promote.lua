@@ -283,6 +283,7 @@ repeat
   redis.call('XADD', KEYS[10], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first + 1, 'e', lines)
   added = added + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
+ redis.call('HINCRBY', KEYS[11], math.floor(now / 86400000), total)
  local held = redis.call('HINCRBY', KEYS[11], 'events_bytes', added)
  local full = most_2 < 4 * 1048576 and most_2 / 4 or 1048576
  if held >= full and held - added < full then

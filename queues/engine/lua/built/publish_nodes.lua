@@ -331,6 +331,7 @@ if added > 0 then
    redis.call('XADD', KEYS[18], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_3 - first + 1, 'e', lines)
    added_3 = added_3 + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
   end
+  redis.call('HINCRBY', KEYS[19], math.floor(now / 86400000), total)
   local held_2 = redis.call('HINCRBY', KEYS[19], 'events_bytes', added_3)
   local full = most < 4 * 1048576 and most / 4 or 1048576
   if held_2 >= full and held_2 - added_3 < full then

@@ -729,6 +729,7 @@ repeat
   redis.call('XADD', KEYS[22], '*', 't', string.format('%d', now), 'q', ARGV[2], 'n', last_2 - first_3 + 1, 'e', lines)
   added_3 = added_3 + (40 + math.floor(1.2 * (#ARGV[2] + #lines)))
  end
+ redis.call('HINCRBY', KEYS[23], math.floor(now / 86400000), total)
  local held_3 = redis.call('HINCRBY', KEYS[23], 'events_bytes', added_3)
  local full = most < 4 * 1048576 and most / 4 or 1048576
  if held_3 >= full and held_3 - added_3 < full then

@@ -8,6 +8,7 @@ local TRIM_BATCH = 100
 local TRIM_PART = 64
 local FULL_BYTES = 1048576
 local FULL_PART = 4
+local DAY_MS = 86400000
 local event_lines = {}
 
 -- A whole line, for scripts in which every microsecond counts.
@@ -39,6 +40,7 @@ local function trim_events(held, most, added)
 end
 
 -- The cap counts bytes, so it bounds memory whatever the entries hold: one addition a call. cap 0: events are off.
+-- A second one counts the events of the UTC day, whose number is the field: the lake is held against it (appended_events.lua).
 -- At the cap a part of it is dropped at once: reading back what is dropped costs too much to be done in every call.
 -- The call by which the stream becomes full (`full_bytes` in keys.py) wakes drains, on the channel of the stream's name.
 -- The drain may have changed the cap, but never to less than half of the equal share (KEPT_PART in operations/event_memory.py):
@@ -54,6 +56,7 @@ local function flush_events()
     redis.call('XADD', events, '*', 't', string.format('%d', now), 'q', queue, 'n', last - first + 1, 'e', lines)
     added = added + event_bytes(queue, lines)
   end
+  redis.call('HINCRBY', counters, math.floor(now / DAY_MS), total)
   local held = redis.call('HINCRBY', counters, 'events_bytes', added)
   local full = most < FULL_PART * FULL_BYTES and most / FULL_PART or FULL_BYTES
   if held >= full and held - added < full then redis.pcall('PUBLISH', events, held) end -- its failure is not the jobs'

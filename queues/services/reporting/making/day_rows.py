@@ -10,11 +10,12 @@ from typing import Any, Final
 from queues.lake.sketch import share_within
 from queues.models import Namespace, QueueDay, QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
-from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
+from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS, QUANTILES
 
 from ...policies import policy_for
 from ..failures import BadResultsError
 from ..reading.day_reports import OTHER_FIGURES
+from ..values import ChangeVerdict
 from .files import ReportFiles
 
 Row = Mapping[str, Any]
@@ -22,7 +23,7 @@ Row = Mapping[str, Any]
 ERRORS_MAX: Final = 20
 SLOW_MAX: Final = 10
 """Of each metric."""
-FLAGGED_MAX: Final = 50
+NOTABLE_MAX: Final = 50
 
 
 def tries_of_namespace(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -56,10 +57,11 @@ def slowest_of_namespace(rows: Iterable[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def flagged_of_queues(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """What is out of line in any queue, by queue and figure."""
-    flagged = sorted((row for row in rows if row["flagged"]), key=lambda row: (row["queue"], row["figure"]))
-    return [dict(row) for row in flagged[:FLAGGED_MAX]]
+def notable_of_queues(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """What is out of line in any queue, by queue, figure and hour; what is better than usual comes last."""
+    notable = (row for row in rows if row["flagged"] or row["verdict"] == ChangeVerdict.BETTER)
+    ordered = sorted(notable, key=lambda row: (not row["flagged"], row["queue"], row["figure"], row["hour"] or -1))
+    return [dict(row) for row in ordered[:NOTABLE_MAX]]
 
 
 QUEUES_MAX: Final = 5_000
@@ -164,7 +166,7 @@ def _row(day: date, key: Key, figures: Row, tables: Mapping[str, Table]) -> Queu
             "tries": found["tries"] or tries_of_namespace(inner["tries"]),
             "errors": errors_of_namespace(inner["errors"]),
             "slow": slowest_of_namespace(inner["slow"]),
-            "changes": found["changes"] + flagged_of_queues(inner["changes"]),
+            "changes": found["changes"] + notable_of_queues(inner["changes"]),
         }
     row = QueueDay(
         day_id=day,
@@ -202,14 +204,20 @@ def _short(hour: Row) -> dict[str, Any]:
 
 
 def _judge(row: QueueDay, waits: Mapping[int, int]) -> None:
-    """Whether the objective that holds now was met: 95 of 100 deliveries in time."""
-    objective_s = policy_for(pool=row.pool, namespace=row.namespace, queue=row.queue).objective_s
-    if objective_s is None:
+    """Whether the objective that holds now was met: that its share of deliveries came in time."""
+    policy = policy_for(pool=row.pool, namespace=row.namespace, queue=row.queue)
+    if policy.objective_s is None:
         return
-    row.objective_s = objective_s
+    row.objective_s, row.objective_target = policy.objective_s, policy.target
     if row.wait_p95 is not None:
-        row.objective_met = row.wait_p95 <= objective_s * 1_000
-        row.objective_share = share_within(waits, objective_s * 1_000)
+        limit_ms = policy.objective_s * 1_000
+        row.objective_share = share_within(waits, limit_ms)
+        # Percentiles are exact; the share of a histogram is not, at its limit.
+        exact = next((name for name, share in QUANTILES.items() if share == policy.target), None)
+        if exact and (wait_ms := getattr(row, f"wait_{exact}")) is not None:
+            row.objective_met = wait_ms <= limit_ms
+        else:
+            row.objective_met = row.objective_share is not None and row.objective_share >= policy.target
 
 
 def _time(ms: int | None) -> datetime | None:

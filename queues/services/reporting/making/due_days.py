@@ -12,15 +12,14 @@ from django.conf import settings
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from queues.lake.deletion import deleted_days
 from queues.lake.files import list_days
+from queues.lake.storage import Storage
 from queues.models import ReportDay, ReportState
 
-from ..values import STALLED_AFTER
+from ..values import BACK_DAYS, DRAINED_S, STALLED_AFTER
 
 logger = logging.getLogger(__name__)
-
-BACK_DAYS: Final = 31
-"""Days that ended longer ago are reported by command only."""
 
 FAILURES_MAX: Final = 3
 """A day that failed so often is left alone until tomorrow, when it gets one more chance."""
@@ -46,7 +45,7 @@ def due_days(*, today: date) -> list[date]:
     """Days that have ended and wait for a report; none while another process makes one.
 
     From the first day of the lake to its last: on days between nothing happened, which is worth a report, and the next
-    day's backlog follows from it. Behind the last one a drain may only be late.
+    day's backlog follows from it. Behind the last one a drain may only be late. Days that were deleted get none.
 
     Raises LakeError, database errors.
     """
@@ -64,22 +63,44 @@ def due_days(*, today: date) -> list[date]:
         return []
     begin, end = max(first, lake[0]), min(lake[-1], today - timedelta(days=1))
     days = (begin + timedelta(days=number) for number in range((end - begin).days + 1))
-    return [day for day in days if day not in settled]
+    deleted = deleted_days(Storage(settings.TASKQ_LAKE_URL))
+    return [day for day in days if day not in settled and day not in deleted]
+
+
+def today_is_due(now: datetime) -> bool:
+    """Whether it is time for another report of today so far, and Spark is installed. `now`: with a time zone.
+
+    Every TASKQ_REPORT_TODAY_EVERY_S, a while after full hours, when their last events are in the lake. What failed is
+    not tried again before the next time. Raises LakeError, database errors.
+    """
+    every = settings.TASKQ_REPORT_TODAY_EVERY_S
+    if not every or not can_compute():
+        return False
+    midnight = datetime.combine(now.astimezone(UTC).date(), datetime.min.time(), UTC)
+    passed = (now - midnight).total_seconds() - settings.TASKQ_LAKE_EVERY_S - DRAINED_S
+    if passed < 0:
+        return False
+    begun = now - timedelta(seconds=passed % every)
+    if ReportDay.objects.filter(pk=midnight.date(), claimed_at__gte=begun).exists():
+        return False
+    return midnight.date() in list_days(settings.TASKQ_LAKE_URL)
 
 
 def report_due_days(*, today: Callable[[], date], make: Callable[[Sequence[date]], bool]) -> None:
     """Call `make` for the days that are due, late events among the reasons, and for those that become due meanwhile,
-    until it answers false.
+    because their predecessor has changed for one, until it answers false.
 
     Each day is tried once. Raises LakeError, database errors.
     """
-    from .upkeep import reopen_late_days  # loads pyarrow, without which the pump starts sooner
+    from .upkeep import reopen_late_days, reopen_successors  # load pyarrow, without which the pump starts sooner
 
     reopen_late_days(today=today())
     tried: set[date] = set()
-    while days := [day for day in due_days(today=today()) if day not in tried]:
+    while True:
+        reopen_successors(today=today())
+        days = [day for day in due_days(today=today()) if day not in tried]
         tried.update(days)
-        if not make(days):
+        if not days or not make(days):
             break
 
 

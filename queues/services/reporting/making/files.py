@@ -2,14 +2,13 @@
 
 date=YYYY-MM-DD/run=ID/TABLE.parquet/*.parquet     what a run computed; see TABLES
 date=YYYY-MM-DD/run=ID/summary.json                written last
-date=YYYY-MM-DD/current.json                       {"run": ID}: the run that counts; later reports read it"""
+date=YYYY-MM-DD/current.json                       {"run": ID}: the run that counts; later reports read it
+cells/date=YYYY-MM-DD/...                          a cache of `queues.reports`"""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -22,7 +21,7 @@ import pyarrow.parquet as pq
 
 from queues.lake.names import DATE
 from queues.lake.storage import LakeError, Storage
-from queues.models.report import COUNTS, METRICS, QUANTILES
+from queues.reports import schema
 
 from ..failures import BadResultsError
 
@@ -50,73 +49,38 @@ _IS: Final = {
 SCOPE: Final = ("pool", "namespace", "queue")
 """Columns of every table that say what a row is about; never null."""
 
-_SCOPE: Final = dict.fromkeys(SCOPE, Kind.TEXT)
-
-
-def _measured(metric: str) -> dict[str, Kind]:
-    whole = [f"{metric}_{part}" for part in ("count", *QUANTILES, "max")]
-    return {**dict.fromkeys(whole, Kind.WHOLE), f"{metric}_mean": Kind.REAL, f"{metric}_exact": Kind.FLAG}
-
-
-TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
-    "figures": {
-        **_SCOPE,
-        "hour": Kind.WHOLE,
-        **dict.fromkeys(COUNTS, Kind.WHOLE),
-        **{column: kind for metric in METRICS for column, kind in _measured(metric).items()},
-        "success_rate": Kind.REAL,
-        "backlog": Kind.WHOLE,
-        "backlog_base_known": Kind.FLAG,
-        "first_at": Kind.TIME,
-        "last_at": Kind.TIME,
-    },
-    "histograms": {**_SCOPE, "metric": Kind.TEXT, "bucket": Kind.WHOLE, "jobs": Kind.WHOLE},
-    "tries": {**_SCOPE, "attempt": Kind.WHOLE, "outcome": Kind.TEXT, "jobs": Kind.WHOLE},
-    "errors": {
-        **_SCOPE,
-        "pattern": Kind.TEXT,
-        "failed": Kind.WHOLE,
-        "dead": Kind.WHOLE,
-        "first_at": Kind.TIME,
-        "last_at": Kind.TIME,
-        "job": Kind.TEXT,
-    },
-    "slow": {
-        **_SCOPE,
-        "metric": Kind.TEXT,
-        "rank": Kind.WHOLE,
-        "job": Kind.TEXT,
-        "attempt": Kind.WHOLE,
-        "ms": Kind.WHOLE,
-        "at": Kind.TIME,
-        "worker": Kind.TEXT,
-    },
-    "changes": {
-        **_SCOPE,
-        "figure": Kind.TEXT,
-        "value": Kind.REAL,
-        "usual": Kind.REAL,
-        "spread": Kind.REAL,
-        "weeks": Kind.WHOLE,
-        "flagged": Kind.FLAG,
-    },
+_KINDS: Final[Mapping[str, Kind]] = {
+    "string": Kind.TEXT,
+    "int32": Kind.WHOLE,
+    "int64": Kind.WHOLE,
+    "double": Kind.REAL,
+    "bool": Kind.FLAG,
+    "timestamp_ms": Kind.TIME,
 }
 
+TABLES: Final[Mapping[str, Mapping[str, Kind]]] = {
+    table: {column.name: _KINDS[column.type] for column in columns} for table, columns in schema.TABLES.items()
+}
+"""What each table has to have."""
 
-def check_columns(table: str, schema: pa.Schema) -> None:
+
+def check_columns(table: str, found: pa.Schema) -> None:
     """Raises BadResultsError if a column is missing or holds something else. More columns than known do no harm."""
     for name, kind in TABLES[table].items():
-        index = schema.get_field_index(name)
+        index = found.get_field_index(name)
         if index < 0:
             raise BadResultsError(f"the report's table {table} has no column {name}")
-        if not _IS[kind](schema.field(index).type):
-            raise BadResultsError(f"the report's table {table}: {name} is {schema.field(index).type}, not a {kind}")
+        if not _IS[kind](found.field(index).type):
+            raise BadResultsError(f"the report's table {table}: {name} is {found.field(index).type}, not a {kind}")
 
 
 BATCH_ROWS: Final = 2_000
 """Rows that are Python objects at the same time."""
 
 RUN_PREFIX: Final = "run="
+
+CELLS: Final = "cells"
+"""Where `queues.reports` keeps what it has made of hours: a cache of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,19 +116,8 @@ class ReportFiles:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
     def make_current(self, run_id: str) -> None:
-        """Say that `run_id` is the one that counts, at once and as a whole. Raises LakeError, OSError."""
-        content = json.dumps({"run": run_id}).encode()
-        path = self.storage.path(f"{self._of_day}/current.json")
-        if not self.storage.is_local:  # object stores show a file when it is whole
-            self.storage.fs.pipe_file(path, content)
-            return
-        written = self.storage.path(f"{self._of_day}/.current.json.tmp-{uuid.uuid4().hex}")
-        self.storage.make_dir(self._of_day)
-        with open(written, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(written, path)
+        """Say that `run_id` is the one that counts. Raises LakeError, OSError."""
+        self.storage.replace(f"{self._of_day}/current.json", json.dumps({"run": run_id}).encode())
 
     def delete_runs(self, *, but: str = "") -> None:
         """Delete all runs of the day but one, and what killed ones have left. Raises LakeError, OSError."""
@@ -183,9 +136,10 @@ class ReportFiles:
             logger.warning("files of a failed report not deleted", extra=fields)
 
     def delete_day(self) -> None:
-        """Delete the day's reports altogether. Raises LakeError, OSError."""
-        if self.storage.fs.exists(self.storage.path(self._of_day)):
-            self.storage.fs.rm(self.storage.path(self._of_day), recursive=True)
+        """Delete the day's reports altogether, cells of its hours included. Raises LakeError, OSError."""
+        for folder in (self._of_day, f"{CELLS}/{self._of_day}"):
+            if self.storage.fs.exists(self.storage.path(folder)):
+                self.storage.fs.rm(self.storage.path(folder), recursive=True)
 
     @property
     def _of_day(self) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from django.conf import settings
@@ -16,7 +16,7 @@ from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
 
 from ..failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
-from ..values import WarningKind
+from ..values import PoolEvents, WarningKind
 from .claims import Claim, ClaimHeartbeat, claim_day, fail_day, finish_day, report_claimed, warning
 from .day_rows import QUEUES_MAX, make_rows
 from .files import ReportFiles, files_of
@@ -83,9 +83,28 @@ def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
             complete=bool(summary.get("complete")),
             master=str(summary.get("master", ""))[:255],
             warnings=results.warnings,
+            reconciliation=_reconciliation(summary),
+            last_event_at=_time(summary.get("last_at_ms")),
+            **_ties(summary),
         )
         QueueDay.objects.filter(day_id=claim.day).delete()
         QueueDay.objects.bulk_create(results.rows, batch_size=BATCH)
+
+
+def _ties(summary: Mapping[str, Any]) -> dict[str, str]:
+    """What the report has taken from that of the day before, and hands on to that of the day after."""
+    predecessor = summary.get("predecessor")
+    before = predecessor if isinstance(predecessor, dict) else {}
+    ties = {
+        "predecessor_run": before.get("run"),
+        "taken_over": before.get("handed_on"),
+        "handed_on": summary.get("handed_on"),
+    }
+    return {name: str(value or "")[:64] for name, value in ties.items()}
+
+
+def _time(ms: object) -> datetime | None:
+    return datetime.fromtimestamp(ms / 1_000, UTC) if isinstance(ms, int) else None
 
 
 def _warnings(summary: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -99,6 +118,15 @@ def _warnings(summary: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _kind(name: str) -> WarningKind:
     return WarningKind(name) if name in list(WarningKind) else WarningKind.OTHER
+
+
+def _reconciliation(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Raises BadResultsError."""
+    found = summary.get("reconciliation", [])
+    try:
+        return [asdict(PoolEvents(**one)) for one in found]
+    except TypeError:
+        raise BadResultsError(f"the report's summary says reconciliation: {found!r}") from None
 
 
 def _number(summary: Mapping[str, Any], name: str) -> int:

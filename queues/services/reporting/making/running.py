@@ -13,19 +13,22 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import IO, Any, Final
 
 from django.conf import settings
 
 from queues import supervision
+from queues.lake.deletion import find_deletion
+from queues.lake.storage import LakeError, Storage
 from queues.models import ReportTrigger
 from queues.spark_settings import SparkSettings
 
-from ..failures import BadRangeError, DayTakenError, ProcessDiedError, ReportFailedError, StoppedError
+from ..failures import BadRangeError, DayTakenError, EventsGoneError, ProcessDiedError, ReportFailedError, StoppedError
 from ..reading.days import today
 from .claims import new_run
+from .holidays import holidays_between
 from .loading import DayWork, Made, Progress, forget_run
 from .upkeep import compact_days
 
@@ -189,6 +192,9 @@ COMMAND: Final = (sys.executable, "-P", "-m", "queues.reports")
 FINISHED: Final = "finished"
 """The stage by which `queues.reports` says that all files of a day are written."""
 
+COMPARED: Final = timedelta(weeks=8)
+"""How far back the days are that a day is compared with."""
+
 WAIT_S: Final = 0.2
 """How soon a wish to stop is noticed."""
 
@@ -228,15 +234,31 @@ def configured_spark() -> SparkSettings:
 def make_reports(*, days: Sequence[date], order: Order, listener: Listener) -> None:
     """Compute the reports of `days` and put each in the place of an earlier one, which stays if anything goes wrong.
 
-    To be called from the main thread. Raises BadRangeError, and database errors if the database is away when a day is
-    begun; all else is told to `listener`.
+    Days that were deleted from the lake fail. To be called from the main thread. Raises BadRangeError, and database
+    errors if the database is away when a day is begun; all else is told to `listener`.
     """
     for day in days:
         if day > today():
             raise BadRangeError(f"{day} has not begun yet (it is {today()} UTC): there is nothing to report")
-    rest = list(days)
+    rest = _without_deleted(days, listener)
     while rest:
         rest = _Batch(rest, order, listener).run()
+
+
+def _without_deleted(days: Sequence[date], listener: Listener) -> list[date]:
+    """Of the others it is told that they cannot be reported (any more): what reports they have stays."""
+    lake = Storage(settings.TASKQ_LAKE_URL)
+    rest: list[date] = []
+    for day in days:
+        try:
+            deletion = find_deletion(lake, day)
+        except LakeError:  # whoever computes finds that out, too, and says so on the day's row
+            deletion = None
+        if deletion is None:
+            rest.append(day)
+        elif not listener.failed(day, EventsGoneError(f"{deletion}. A report that there is stays as it is.")):
+            return []
+    return rest
 
 
 def make_report(*, day: date, order: Order, tell: Callable[[Progress], None] = lambda _progress: None) -> Made:
@@ -315,7 +337,9 @@ class _Batch:
             "--out": settings.TASKQ_REPORTS_URL,
             "--run": self._run_id,
         }
-        dates = [part for day in days for part in ("--date", day.isoformat())]
+        repeated = [("--date", day) for day in days]
+        repeated += [("--holiday", day) for day in holidays_between(min(days) - COMPARED, max(days))]
+        dates = [part for name, day in repeated for part in (name, day.isoformat())]
         return [*(part for pair in options.items() for part in pair), *dates]
 
     def _check(self) -> None:

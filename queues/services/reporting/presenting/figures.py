@@ -12,9 +12,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from queues.odd_characters import spell_out
+
 from ...permissions import User
-from ..reading.merging import read_sums
-from ..values import Change, Figures, Metric, WarningKind
+from ..reading.merging import Noted, read_sums
+from ..values import LEAST_WEEKS, Change, ChangeVerdict, Figures, History, Metric, WarningKind
 from .tables import MeasuredTime
 
 WEEKS: Final = 8
@@ -63,20 +65,23 @@ MEASURED: Final = (
 )
 """Of tables that hold several days side by side."""
 
-TITLES: Final[Mapping[str, Promise]] = {figure.key: figure.title for figure in FIGURES}
+TITLES: Final[Mapping[str, Promise]] = {figure.key: figure.title for figure in FIGURES} | {
+    "lease_lost": _("Lost leases")
+}
 UNITS: Final[Mapping[str, str]] = {figure.key: figure.unit for figure in FIGURES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFigure:
     """`against`: what `value` is held against, None if nothing is known; `weeks`: over how many weeks that is usual, 0
-    when it is another day's. `is_flagged`: out of line with them."""
+    when it is another day's. `is_flagged`: out of line with them; `is_better`: so for the better."""
 
     figure: Figure
     value: float | None
     against: float | None = None
     weeks: int = 0
     is_flagged: bool = False
+    is_better: bool = False
 
     @property
     def is_count(self) -> bool:
@@ -90,23 +95,29 @@ class KeyFigure:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is something where there usually is nothing."""
-        return self.against == 0 and bool(self.value)
+        """Whether there is something where there usually is nothing, and that is out of line."""
+        return self.against == 0 and bool(self.value) and self.is_flagged
 
 
 def beside_usual(figures: Figures, changes: Iterable[Change], queue: str) -> list[KeyFigure]:
     """With the report's own account of what is usual for this queue or namespace."""
-    known = {change.figure: change for change in changes if change.queue == queue}
+    known = {change.figure: change for change in changes if change.queue == queue and change.hour is None}
     found = []
     for figure in FIGURES:
         change = known.get(figure.key)
         value = figure.read(figures)
-        if change is None:
+        if change is None or not change.tells_usual:
             found.append(KeyFigure(figure=figure, value=value))
-        else:
-            flagged = change.is_flagged
-            beside = KeyFigure(figure=figure, value=value, against=change.usual, weeks=change.weeks, is_flagged=flagged)
-            found.append(beside)
+            continue
+        beside = KeyFigure(
+            figure=figure,
+            value=value,
+            against=change.usual,
+            weeks=change.weeks,
+            is_flagged=change.is_flagged,
+            is_better=change.is_better,
+        )
+        found.append(beside)
     return found
 
 
@@ -120,7 +131,7 @@ def beside_past_weeks(figures: Figures, *, user: User, day: date) -> list[KeyFig
     for figure in FIGURES:
         adds_up = figure.unit != "ms" and figure.key != "backlog"
         values = [value for one in past.values() if adds_up and (value := figure.read(one)) is not None]
-        usual = median(values) if values else None
+        usual = median(values) if len(values) >= LEAST_WEEKS else None
         found.append(KeyFigure(figure=figure, value=figure.read(figures), against=usual, weeks=len(values)))
     return found
 
@@ -287,6 +298,44 @@ def words_of_change(change: Change) -> str:
     return difference(change.value, change.usual, unit_of(change))
 
 
+def title_of_change(change: Change) -> str:
+    """The figure, and its hour if it is that of one."""
+    title = figure_title(change.figure)
+    return title if change.hour is None else f"{title}, {change.hour:02}:00"
+
+
+def words_of_history(history: History) -> str:
+    """What is said where nothing is out of line: that, or why nothing was judged."""
+    match history.verdict:
+        case ChangeVerdict.INCOMPLETE:
+            return gettext("The day is not over; then it is compared with past weeks.")
+        case ChangeVerdict.HOLIDAY:
+            return gettext("A holiday: it is not compared with the same weekday of past weeks.")
+        case ChangeVerdict.TOO_FEW_WEEKS:
+            text = gettext(
+                "Not enough history to know what is usual: it takes %(needed)s past weeks of the same weekday, "
+                "and there are %(weeks)s."
+            )
+            return text % {"needed": LEAST_WEEKS, "weeks": history.weeks}
+    weeks = {"weeks": history.weeks}
+    return gettext("Nothing stands out against the same weekday of %(weeks)s past weeks.") % weeks
+
+
+def words_of_better(changes: Sequence[Noted[Change]]) -> str:
+    """What is better than usual, in a line; "" if nothing is."""
+    told = []
+    for one in changes:
+        place, unit = spell_out(one.what.queue or one.namespace), unit_of(one.what)
+        value, usual = in_full(one.what.value, unit), usual_words(one.what.usual, unit)
+        told.append(f"{place} {title_of_change(one.what)}: {value} {usual}")
+    return "; ".join(told)
+
+
+def usual_words(value: float | None, unit: str) -> str:
+    """`(usual 10)`; "" if it is not known."""
+    return "" if value is None else gettext("(usual %(usual)s)") % {"usual": in_full(value, unit)}
+
+
 def words_of_losses() -> str:
     """What it means for the figures of a day that events of it are missing."""
     return gettext(
@@ -301,6 +350,10 @@ def words_of_warning(kind: WarningKind, text: str) -> str:
         return gettext("A file of the event lake could not be read; what it holds is not counted.")
     if kind is WarningKind.GAP:
         return gettext("Events were lost before they reached the event lake: figures are too low.")
+    if kind is WarningKind.MISSING:
+        return gettext("By Redis's own count there were more events than the event lake has: figures are too low.")
+    if kind is WarningKind.SURPLUS:
+        return gettext("The event lake has more events than Redis counted: figures may be too high.")
     if kind is WarningKind.BACKLOG:
         return gettext("Redis's own counts of jobs do not agree with the events; backlogs follow the counts.")
     if kind is WarningKind.LEFT_OUT:

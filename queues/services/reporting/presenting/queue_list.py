@@ -153,6 +153,7 @@ COLUMNS: Final = (
     "success_rate",
     "backlog",
     "objective_s",
+    "objective_target",
     "objective_met",
     "objective_share",
     *(f"{metric}_{part}" for metric in METRICS for part in METRIC_PARTS),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 
 from queues.odd_characters import spell_out
 
+from ..reading.merging import Notes
 from ..values import DayEntry, Figures, Objective, QueueReport, QueueRow, QueueTable
 from .account import Account, DaySummary
 from .figures import (
@@ -20,14 +21,17 @@ from .figures import (
     KeyFigure,
     brief,
     difference,
-    figure_title,
     funnel_of,
     in_full,
     jobs,
     note_on_times,
     times_of,
+    title_of_change,
     unit_of,
+    usual_words,
+    words_of_better,
     words_of_change,
+    words_of_history,
     words_of_losses,
     words_of_warning,
 )
@@ -146,8 +150,10 @@ def _line(one: KeyFigure, entry: DayEntry) -> Line:
     note = ""
     if one.is_new:
         note = gettext("usually none")
+    elif one.against == 0 and one.value:
+        note = usual_words(one.against, unit)
     elif one.against is not None:
-        note = f"{difference(one.value, one.against, unit)} {_usual(one.against, unit)}"
+        note = f"{difference(one.value, one.against, unit)} {usual_words(one.against, unit)}"
     elif one.figure.key == "backlog" and one.value is None:
         note = gettext("not known: no report of the day before")
     return Line(title=str(one.figure.title), value=value, note=note.strip(), is_flagged=one.is_flagged)
@@ -163,7 +169,7 @@ def tables_of(account: Account, queues: QueueTable | None) -> list[PaperTable]:
     found = [*_hours(account), _funnel(account.figures)]
     found.append(_paper("times", times_of(account.figures), note=note_on_times(account.figures)))
     is_half = objectives is not None
-    found.append(_paper("changes", notes.changes, tells_namespace=tells, is_half=is_half))
+    found.append(_changes(notes, tells_namespace=tells, is_half=is_half))
     if objectives is not None:
         counted = {"met": objectives.met, "judged": objectives.judged}
         aside = gettext("%(met)s of %(judged)s met") % counted if objectives.judged else ""
@@ -176,6 +182,14 @@ def tables_of(account: Account, queues: QueueTable | None) -> list[PaperTable]:
     if queues is not None and queues.rows:
         found.append(_paper("queues", queues.rows, queues.found, tells_namespace=tells))
     return found
+
+
+def _changes(notes: Notes, *, tells_namespace: bool, is_half: bool) -> PaperTable:
+    """What is out of line; where nothing is, why. What is better than usual is noted."""
+    better = words_of_better(notes.better)
+    note = gettext("Better than usual: %(changes)s") % {"changes": better} if better else ""
+    table = _paper("changes", notes.changes, tells_namespace=tells_namespace, is_half=is_half, note=note)
+    return replace(table, empty=words_of_history(notes.history))
 
 
 def _paper(
@@ -225,11 +239,11 @@ def _cell(column: Column, row: Any, tells_namespace: bool) -> Cell:
         case Kind.ERROR:
             return Cell(spell_out(value) or NOTHING)
         case Kind.FIGURE:
-            return Cell(figure_title(value))
+            return Cell(title_of_change(row.what))
         case Kind.CHANGED:
             return Cell(in_full(value, unit_of(row.what)))
         case Kind.CHANGE:
-            return Cell(words_of_change(row.what), _usual(row.what.usual, unit_of(row.what)))
+            return Cell(words_of_change(row.what), usual_words(row.what.usual, unit_of(row.what)))
         case Kind.VERDICT:
             return Cell(_verdict(value))
         case Kind.BESIDE_LIMIT:
@@ -252,10 +266,6 @@ def _verdict(objective: Objective | None) -> str:
         return NOTHING
     sign, word = ("✓", gettext("met")) if objective.is_met else ("✕", gettext("missed"))
     return f"{sign} {word}"
-
-
-def _usual(value: float | None, unit: str) -> str:
-    return "" if value is None else gettext("(usual %(usual)s)") % {"usual": in_full(value, unit)}
 
 
 def _hours(account: Account) -> list[PaperTable]:

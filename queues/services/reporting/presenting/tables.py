@@ -289,13 +289,13 @@ SLOWEST: Final = Table(
 
 CHANGES: Final = Table(
     title=_("Out of line"),
-    empty=_("Nothing."),
     on_paper=6,
     is_wide=True,
     columns=(
         *_NOTED_IN_CSV,
         Column(key="", read=_itself, title=_("Where"), kind=Kind.SCOPE, on=Output.SHOWN),
         _column("figure", "what.figure", _("What"), Output.ALL, kind=Kind.FIGURE),
+        _column("hour", "what.hour"),
         _column("value", "what.value", _("On this day"), Output.ALL, kind=Kind.CHANGED),
         _column("usual", "what.usual", _("Usual"), Output.PAGE | Output.CSV, kind=Kind.CHANGED),
         Column(key="", read=_itself, title=_("Change"), kind=Kind.CHANGE, on=Output.SHOWN),
@@ -314,12 +314,13 @@ OBJECTIVES: Final = Table(
     columns=(
         *_PLACE_IN_CSV,
         _column("objective_s", "objective.seconds"),
+        _column("objective_target", "objective.target"),
         _column("objective_met", "objective.is_met"),
         _column("objective_share", "objective.share"),
         _column("handed_out", "figures.wait.count"),
         Column(key="", read=_itself, title=_("Queue"), kind=Kind.SCOPE, on=Output.SHOWN),
         _column("", "objective", _("Verdict"), Output.SHOWN, kind=Kind.VERDICT),
-        _column("", "objective.seconds", _("Objective"), Output.PAGE, kind=Kind.LIMIT),
+        _column("", "objective", _("Objective"), Output.PAGE, kind=Kind.LIMIT),
         Column(key="", read=_itself, title=_("Wait p95 / objective"), kind=Kind.BESIDE_LIMIT, on=Output.PAPER),
         _figure("wait_p95", _("Wait p95"), Output.PAGE | Output.CSV, is_plain=True),
         _column("", "objective.share", _("In time"), Output.SHOWN, kind=Kind.SHARE, is_plain=True),
@@ -335,6 +336,12 @@ BESIDE: Final = Table(
     )
 )
 
+RECONCILIATION: Final = Table(
+    columns=tuple(
+        _column(name) for name in ("pool", "appended", "in_lake", "damaged", "dropped", "dropped_around", "difference")
+    )
+)
+
 TABLES: Final[Mapping[str, Table]] = {
     "namespaces": NAMESPACES,
     "queues": QUEUES,
@@ -347,6 +354,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "tries": TRIES,
     "objectives": OBJECTIVES,
     "figures": BESIDE,
+    "reconciliation": RECONCILIATION,
 }
 """By the names that addresses of downloads have."""
 

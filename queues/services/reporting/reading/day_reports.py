@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from queues.models import Namespace, QueueDay, ReportDay, ReportState, ReportTrigger
+from queues.models.policy import OBJECTIVE_TARGET
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS
 from queues.pools.database import read_metadata
 
@@ -21,12 +22,14 @@ from ..values import (
     LOSSES,
     STALLED_AFTER,
     Change,
+    ChangeVerdict,
     DayEntry,
     DayState,
     ErrorGroup,
     Figures,
     Metric,
     Objective,
+    PoolEvents,
     QueueReport,
     QueueRow,
     ReportWarning,
@@ -110,6 +113,11 @@ def days_that_lack_events(begin: date, end: date) -> frozenset[date]:
     return frozenset(day for day, warnings in found if any(one.get("kind") in LOSSES for one in warnings))
 
 
+def has_demo_days(begin: date, end: date) -> bool:
+    """Whether a report of a range, ends included, is of made-up data. Raises MetadataUnavailableError."""
+    return read_metadata(ReportDay.objects.filter(date__range=(begin, end), demo=True).exists)
+
+
 def visible_rows(user: User) -> QuerySet[QueueDay]:
     """Those that `user` may read, as a query."""
     if sees_everything(user):
@@ -141,12 +149,14 @@ def entry_of(day: ReportDay, *, for_superuser: bool) -> DayEntry:
         state=DayState(day.state),
         reported_at=day.reported_at,
         is_complete=day.complete,
+        last_event_at=day.last_event_at,
         is_demo=day.demo,
         took_s=day.took_s,
         events=day.events if for_superuser else None,
         files=day.files if for_superuser else None,
         master=day.master if for_superuser else "",
         warnings=tuple(_warning(one, for_superuser=for_superuser) for one in day.warnings),
+        reconciliation=tuple(PoolEvents(**one) for one in day.reconciliation) if for_superuser else (),
         stage=day.stage,
         share=day.share,
         started_at=day.claimed_at,
@@ -174,7 +184,12 @@ def row_of(row: QueueDay) -> QueueRow:
         figures=_figures(lambda name: getattr(row, name), first_at=row.first_at, last_at=row.last_at),
         objective=None
         if row.objective_s is None
-        else Objective(seconds=row.objective_s, is_met=row.objective_met, share=row.objective_share),
+        else Objective(
+            seconds=row.objective_s,
+            target=OBJECTIVE_TARGET if row.objective_target is None else row.objective_target,
+            is_met=row.objective_met,
+            share=row.objective_share,
+        ),
         flagged=row.flagged,
     )
 
@@ -262,8 +277,16 @@ def _change(one: Mapping[str, Any], queue: str) -> Change:
         usual=one["usual"],
         spread=one["spread"],
         weeks=one["weeks"],
-        is_flagged=one["flagged"],
+        verdict=_verdict(one),
+        hour=one.get("hour"),
     )
+
+
+def _verdict(one: Mapping[str, Any]) -> ChangeVerdict:
+    """Reports of earlier versions have flags only."""
+    if one.get("verdict"):
+        return ChangeVerdict(one["verdict"])
+    return ChangeVerdict.WORSE if one["flagged"] else ChangeVerdict.USUAL
 
 
 def _time(ms: int | None) -> datetime | None:

@@ -18,7 +18,21 @@ from queues.models.report import ALL_QUEUES, COUNTS, QUANTILES
 from queues.pools.database import read_metadata
 
 from ...permissions import User, sees_everything
-from ..values import Change, ErrorGroup, Figures, Merged, Metric, QueueReport, QueueRow, SlowJob, Spread, TryCount
+from ..values import (
+    LEAST_WEEKS,
+    Change,
+    ChangeVerdict,
+    ErrorGroup,
+    Figures,
+    History,
+    Merged,
+    Metric,
+    QueueReport,
+    QueueRow,
+    SlowJob,
+    Spread,
+    TryCount,
+)
 from .day_reports import (
     JSON_FIELDS,
     NAMESPACES_MAX,
@@ -176,11 +190,14 @@ class Noted(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notes:
-    """What stands out. `errors`: the most frequent first; `slowest`: of each metric; `changes`: those out of line."""
+    """What stands out. `errors`: the most frequent first; `slowest`: of each metric; `changes`: those out of line;
+    `better`: those that are so for the better. `history`: what there was to judge by."""
 
     errors: Sequence[Noted[ErrorGroup]]
     slowest: Mapping[Metric, Sequence[Noted[SlowJob]]]
     changes: Sequence[Noted[Change]]
+    better: Sequence[Noted[Change]]
+    history: History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,19 +235,38 @@ def notes_of(reports: Iterable[QueueReport]) -> Notes:
     errors: list[Noted[ErrorGroup]] = []
     slowest: list[Noted[SlowJob]] = []
     changes: list[Noted[Change]] = []
+    reports = list(reports)
     for report in reports:
         pool, namespace = report.row.pool, report.row.namespace
         errors += [Noted(pool=pool, namespace=namespace, what=one) for one in report.errors]
         slowest += [Noted(pool=pool, namespace=namespace, what=one) for one in report.slowest]
-        flagged = (one for one in report.changes if one.is_flagged)
-        changes += [Noted(pool=pool, namespace=namespace, what=one) for one in flagged]
+        changes += [Noted(pool=pool, namespace=namespace, what=one) for one in report.changes]
     errors.sort(key=lambda one: -(one.what.failed + one.what.dead))
     slowest.sort(key=lambda one: -one.what.ms)
     return Notes(
         errors=errors[:ERRORS],
         slowest={metric: [one for one in slowest if one.what.metric is metric][:SLOWEST] for metric in Metric},
-        changes=changes[:CHANGES],
+        changes=[one for one in changes if one.what.is_flagged][:CHANGES],
+        better=[one for one in changes if one.what.is_better][:CHANGES],
+        history=_history_of(reports),
     )
+
+
+def _history_of(reports: Sequence[QueueReport]) -> History:
+    """Of the scope with the longest history."""
+    own = [
+        change
+        for report in reports
+        for change in report.changes
+        if change.queue == report.row.queue and change.hour is None and change.figure in COUNTS
+    ]
+    weeks = max((change.weeks for change in own), default=0)
+    if any(not report.entry.is_complete for report in reports):
+        return History(weeks=weeks, verdict=ChangeVerdict.INCOMPLETE)
+    if any(change.verdict is ChangeVerdict.HOLIDAY for change in own):
+        return History(weeks=weeks, verdict=ChangeVerdict.HOLIDAY)
+    few = weeks < LEAST_WEEKS
+    return History(weeks=weeks, verdict=ChangeVerdict.TOO_FEW_WEEKS if few else ChangeVerdict.USUAL)
 
 
 def read_busiest(

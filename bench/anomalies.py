@@ -1,0 +1,198 @@
+"""`python -m bench.anomalies [--seeds 1 2 3]`: how many seeded incidents reports flag, and how many flags are false.
+
+For each seed, 60 days of demo data with incidents are made in memory, DuckDB sums them up as figures of days and hours,
+and Spark judges all days in one job, with the function that makes a report's table of changes. A flag counts as true
+only if its queue has an incident on that day whose kind touches the flagged figure, or if it is about the namespace and
+one of its queues has one. An incident counts as found if its queue has a true flag.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from queues.lake.demo import DemoPlan, demo_hours
+from queues.lake.demo_incidents import Incident, IncidentKind
+from queues.reports.session import SparkOptions, spark_session
+from queues.reports.tables.changes import WEEKS, changes_of
+
+from .report import Bar, Figure, Section, show
+
+FIRST: Final = date(2026, 8, 3)
+DAYS: Final = 60
+JOBS_PER_DAY: Final = 20_000
+LEAST: Final = Bar(sense="≥", value=0.9)
+
+TOUCHES: Final[Mapping[IncidentKind, frozenset[str]]] = {
+    IncidentKind.BAD_DEPLOY: frozenset({"failed", "dead", "success_rate", "acked"}),
+    IncidentKind.SLOW_CONSUMERS: frozenset({"wait_p95", "expired", "success_rate", "acked"}),
+    IncidentKind.SILENT_QUEUE: frozenset({"published", "acked"}),
+    IncidentKind.DOUBLED_TRAFFIC: frozenset({"published", "failed", "dead", "lease_lost", "expired"}),
+    IncidentKind.DEAD_JOBS: frozenset({"failed", "dead", "success_rate", "acked"}),
+    IncidentKind.OUTAGE: frozenset({"wait_p95", "acked", "expired", "success_rate"}),
+    IncidentKind.LOST_LEASES: frozenset({"lease_lost", "dead", "success_rate", "acked"}),
+}
+"""Figures that an incident of a queue may put out of line."""
+
+_FIGURES: Final = """
+    SELECT 'default' AS pool, 'demo' AS namespace, coalesce(queue, '') AS queue, hour,
+        count(*) FILTER (kind = 'published') AS published,
+        count(*) FILTER (kind = 'acked') AS acked,
+        count(*) FILTER (kind = 'failed') AS failed,
+        count(*) FILTER (kind = 'dead') AS dead,
+        count(*) FILTER (kind = 'lease_lost') AS lease_lost,
+        count(*) FILTER (kind = 'expired') AS expired,
+        count(*) FILTER (kind = 'consumed') AS wait_count,
+        count(*) FILTER (kind = 'acked') AS run_count,
+        quantile_disc(wait_ms, 0.95) FILTER (kind = 'consumed') AS wait_p95,
+        quantile_disc(run_ms, 0.95) FILTER (kind = 'acked') AS run_p95
+    FROM events GROUP BY GROUPING SETS ((queue, hour), (queue), (hour), ())
+"""
+
+
+def figures_of_plan(plan: DemoPlan) -> pa.Table:
+    """Figures of all days of the plan, of hours too: the columns that are judged, and `date`."""
+    made: list[pa.Table] = []
+    columns = ["queue", "kind", "wait_ms", "run_ms", "hour"]
+    with duckdb.connect() as connection:
+        day, tables = plan.first, list[pa.Table]()
+        for then, hour, table in [*demo_hours(plan), (plan.first + timedelta(days=plan.days), 0, None)]:
+            if then != day and tables:
+                events = pa.concat_tables(tables)
+                connection.register("events", events)
+                figures = connection.sql(_FIGURES).to_arrow_table()
+                made.append(figures.append_column("date", pa.repeat(pa.scalar(day), len(figures))))
+                tables = []
+            day = then
+            if table is not None:
+                hours = pa.repeat(pa.scalar(hour, pa.int32()), len(table))
+                tables.append(table.append_column("hour", hours).select(columns))
+    return pa.concat_tables(made)
+
+
+def flags_of(spark: SparkSession, figures: DataFrame, *, holidays: Sequence[date] = ()) -> list[dict[str, Any]]:
+    """What is flagged on any day, in one job. `figures`: with `date`; success_rate is worked out here."""
+    rate = "acked / nullif(acked + dead + expired, 0)"
+    figures = figures.withColumn("success_rate", f.expr(rate)).where(~f.col("date").isin(*holidays))
+    later = figures.selectExpr("*", f"explode(sequence(1, {WEEKS})) AS week")
+    past = later.withColumn("date", f.expr("date_add(date, 7 * week)"))
+    past = past.join(figures.select("date").distinct(), "date", "left_semi")
+    changes = changes_of(figures, past, complete=True, by=("date",))
+    return [row.asDict() for row in changes.where("flagged").collect()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """Of one seed: its incidents, those of them that were found, and flags, true and false ones."""
+
+    incidents: Sequence[Incident]
+    found: Sequence[Incident]
+    true: Sequence[Mapping[str, Any]]
+    false: Sequence[Mapping[str, Any]]
+
+    @property
+    def precision(self) -> float:
+        flags = len(self.true) + len(self.false)
+        return len(self.true) / flags if flags else 1.0
+
+    @property
+    def recall(self) -> float:
+        return len(self.found) / len(self.incidents)
+
+
+def score(incidents: Sequence[Incident], flags: Sequence[Mapping[str, Any]]) -> Scored:
+    """Hold flags against the truth."""
+    by_day = {one.day: one for one in incidents}
+    true: list[Mapping[str, Any]] = []
+    false: list[Mapping[str, Any]] = []
+    found: set[date] = set()
+    for flag in flags:
+        one = by_day.get(flag["date"])
+        if one and flag["queue"] == one.queue and flag["figure"] in TOUCHES[one.kind]:
+            found.add(one.day)
+            true.append(flag)
+        elif one and flag["queue"] == "":
+            true.append(flag)
+        else:
+            false.append(flag)
+    return Scored(incidents=incidents, found=[one for one in incidents if one.day in found], true=true, false=false)
+
+
+def score_seed(spark: SparkSession, seed: int, scratch: Path, *, tells_holiday: bool = True) -> Scored:
+    """Make the days of a seed and judge them."""
+    plan = DemoPlan(first=FIRST, days=DAYS, jobs_per_day=JOBS_PER_DAY, seed=seed, with_incidents=True)
+    path = scratch / f"figures-{seed}.parquet"
+    if not path.exists():
+        pq.write_table(figures_of_plan(plan), path)
+    figures = spark.read.parquet(str(path))
+    return score(plan.incidents, flags_of(spark, figures, holidays=plan.holidays if tells_holiday else ()))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.anomalies", description=__doc__)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="(default: 1 2 3)")
+    parser.add_argument("--keep", type=Path, help="where figures are kept for the next time")
+    parser.add_argument("--each", action="store_true", help="name each false flag, and each incident that was missed")
+    asked = parser.parse_args()
+    scored: list[Scored] = []
+    with tempfile.TemporaryDirectory(prefix="taskq-bench-anomalies-") as scratch:
+        options = SparkOptions(master="local[2]", memory="1g", conf={"spark.sql.shuffle.partitions": "4"})
+        with spark_session(options, scratch=Path(scratch)) as spark:
+            for seed in asked.seeds:
+                begun = time.monotonic()
+                one = score_seed(spark, seed, asked.keep or Path(scratch))
+                scored.append(one)
+                print(
+                    f"seed {seed}: {len(one.true)} true flags, {len(one.false)} false, "
+                    f"{len(one.found)} of {len(one.incidents)} incidents, {time.monotonic() - begun:.0f} s",
+                    flush=True,
+                )
+                if asked.each:
+                    _tell_each(one)
+    figures = [
+        Figure(name="precision: true flags of all", unit="", runs=[one.precision for one in scored], bar=LEAST),
+        Figure(name="recall: incidents found of all", unit="", runs=[one.recall for one in scored], bar=LEAST),
+        *_by_kind(scored),
+    ]
+    show(Section(title=f"{DAYS} days with incidents, {len(scored)} seeds", figures=figures))
+    return 0 if all(figure.passed is not False for figure in figures) else 1
+
+
+def _by_kind(scored: Sequence[Scored]) -> list[Figure]:
+    every = Counter(incident.kind for one in scored for incident in one.incidents)
+    found = Counter(incident.kind for one in scored for incident in one.found)
+    return [
+        Figure(name=f"  {kind} ({every[kind]})", unit="", runs=[found[kind] / every[kind]])
+        for kind in IncidentKind
+        if every[kind]
+    ]
+
+
+def _tell_each(scored: Scored) -> None:
+    for incident in scored.incidents:
+        if incident not in scored.found:
+            print(f"  missed  {incident}")
+    for flag in scored.false:
+        hour = "" if flag["hour"] is None else f" {flag['hour']:02}:00"
+        print(
+            f"  false   {flag['date']}{hour}  {flag['queue'] or '*'}: {flag['figure']} {flag['value']} "
+            f"({flag['usual']} ± {flag['spread']:.1f} over {flag['weeks']} weeks)"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

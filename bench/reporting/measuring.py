@@ -1,0 +1,79 @@
+"""Runs commands and follows their memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from .days import ROOT
+
+LOOK_EVERY_S: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One command: seconds from start to end, and the greatest memory of all its processes."""
+
+    seconds: float
+    gib: float
+
+
+def measure(words: Sequence[str], *, env: dict[str, str]) -> Measured:
+    """Run it. Raises SystemExit if it fails."""
+    begun = time.monotonic()
+    with subprocess.Popen(words, cwd=ROOT, env=env, stdout=subprocess.DEVNULL) as process:
+        peak = _Peak(process.pid)
+        status = process.wait()
+        seconds = time.monotonic() - begun
+    gib = peak.end() / 2**30
+    if status:
+        raise SystemExit(f"{' '.join(words)} ended with status {status}")
+    return Measured(seconds=seconds, gib=gib)
+
+
+class _Peak:
+    """Follows the memory of a process and all below it. Pages that processes share count for each."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._over, self._most = pid, threading.Event(), 0
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def end(self) -> int:
+        """The most that there was, in bytes."""
+        self._over.set()
+        self._thread.join()
+        return self._most
+
+    def _follow(self) -> None:
+        while not self._over.wait(LOOK_EVERY_S):
+            self._most = max(self._most, sum(map(_resident, _family(self._pid))))
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all below it."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:  # it has ended
+                continue
+            parents.setdefault(parent, []).append(int(entry.name))
+    found = [pid]
+    for one in found:
+        found += parents.get(one, [])
+    return found
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -1,0 +1,204 @@
+"""Cells of hours as files: a cache, keyed by what the events of an hour rest on (`queues.lake.fingerprints`).
+
+    OUT/cells/date=D/run=ID/TABLE.parquet/    what a run made of the hours that it reduced
+    OUT/cells/date=D/run=ID/run.json          which hours, and of each file its size, CRC-32 of the footer, and rows
+    OUT/cells/date=D/hour=HH.json             pointer to the run whose cells of that hour count; written last
+
+A pointer that does not fit what the lake has by now is passed over, and so is one whose files are not as they were
+written: the hour is reduced again. Pages have checksums of their own, which Spark verifies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queues.lake.names import SUFFIX, day_dir
+from queues.lake.storage import LakeError, Storage
+
+from .events import spark_url
+from .tables.cells import VERSION
+
+CELLS: Final = "cells"
+TABLES: Final = ("counts", "values", "notable")
+RUN: Final = "run="
+STALE_S: Final = 86_400
+"""Files to which no pointer leads are deleted when they are older: a run that still reads them has ended by then."""
+
+_TABLE: Final = re.compile(rf"/{CELLS}/date=[^/]+/{RUN}([^/]+)/\w+\.parquet\b")
+
+READERS: Final = 8
+_END: Final = 8
+"""Bytes behind a footer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HourCells:
+    """Cells of an hour: made by `run_id` of `events` events that `fingerprint` stands for."""
+
+    hour: int
+    fingerprint: str
+    run_id: str
+    events: int
+
+
+class CellRun(NamedTuple):
+    """The hours that a run has reduced, and the rows of each table."""
+
+    hours: frozenset[int]
+    rows: Counter[str]
+
+
+class CellFiles:
+    """The cells of a day."""
+
+    def __init__(self, storage: Storage, day: date) -> None:
+        self._storage, self._folder = storage, f"{CELLS}/{day_dir(day)}"
+        self._runs: dict[str, CellRun | None] = {}
+
+    def table_url(self, run_id: str, table: str) -> str:
+        """As Spark calls it."""
+        return spark_url(self._storage.url(f"{self._run(run_id)}/{table}.parquet"))
+
+    @property
+    def url(self) -> str:
+        """Of the day, as Spark calls it."""
+        return spark_url(self._storage.url(self._folder))
+
+    def find(self, wanted: Mapping[int, str]) -> dict[int, HourCells]:
+        """The hours of which there are cells; `wanted`: their fingerprints. Raises LakeError."""
+        there = {entry.name for entry in self._storage.list(self._folder)}
+        hours = [hour for hour in wanted if _pointer(hour) in there]
+        with ThreadPoolExecutor(READERS) as threads:
+            told = [one for one in threads.map(self._read_pointer, hours) if one is not None]
+        fitting = [one for one in told if one.fingerprint == wanted[one.hour]]
+        return {one.hour: one for one in fitting if one.hour in self.run(one.run_id).hours}
+
+    def run(self, run_id: str) -> CellRun:
+        """What a run has written: nothing, if its files are not as it wrote them."""
+        if run_id not in self._runs:
+            self._runs[run_id] = self._check_run(run_id)
+        return self._runs[run_id] or CellRun(frozenset(), Counter())
+
+    def distrust(self, run_id: str) -> None:
+        """Take the files of a run for damaged from now on."""
+        self._runs[run_id] = None
+
+    def write_pointers(self, run_id: str, hours: Iterable[HourCells]) -> None:
+        """From now on these cells of the run count. Raises LakeError."""
+        made = sorted(hours, key=lambda one: one.hour)
+        files = {}
+        for table in TABLES:
+            folder = f"{self._run(run_id)}/{table}.parquet"
+            for entry in self._storage.list(folder):
+                if entry.name.endswith(SUFFIX) and entry.name[0] not in "_.":
+                    files[f"{table}.parquet/{entry.name}"] = self._look(f"{folder}/{entry.name}")
+        content = {"hours": [one.hour for one in made], "files": files}
+        self._write(f"{self._run(run_id)}/run.json", content)
+        self._runs.pop(run_id, None)
+        for one in made:
+            told = {"version": VERSION, "fingerprint": one.fingerprint, "run": one.run_id, "events": one.events}
+            self._write(f"{self._folder}/{_pointer(one.hour)}", told)
+
+    def forget(self, run_id: str) -> None:
+        """Delete what a run has written and no pointer leads to."""
+        with suppress(LakeError, OSError):  # then it is deleted when it is old
+            if self._storage.list(self._run(run_id)) and run_id not in self._pointed_to():
+                self._storage.fs.rm(self._storage.path(self._run(run_id)), recursive=True)
+                for folder in (self._folder, CELLS):
+                    if not self._storage.list(folder):
+                        self._storage.fs.rmdir(self._storage.path(folder))
+
+    def remove_stale(self) -> None:
+        """Delete runs to which no pointer leads any more, once they are old. Raises LakeError, OSError."""
+        used = self._pointed_to()
+        for entry in self._storage.list(self._folder):
+            if entry.is_dir and entry.name.startswith(RUN) and entry.name.removeprefix(RUN) not in used:
+                ages = [one.age_s for one in self._storage.list(f"{self._folder}/{entry.name}")]
+                if all(age is not None and age > STALE_S for age in (*ages, *([entry.age_s] if not ages else []))):
+                    self._storage.fs.rm(self._storage.path(f"{self._folder}/{entry.name}"), recursive=True)
+
+    def _pointed_to(self) -> Collection[str]:
+        told = (self._read_pointer(hour) for hour in range(24))
+        return {one.run_id for one in told if one is not None}
+
+    def _run(self, run_id: str) -> str:
+        return f"{self._folder}/{RUN}{run_id}"
+
+    def _read_pointer(self, hour: int) -> HourCells | None:
+        told = self._read(f"{self._folder}/{_pointer(hour)}")
+        if told is None or told.get("version") != VERSION:
+            return None
+        try:
+            return HourCells(
+                hour=hour,
+                fingerprint=str(told["fingerprint"]),
+                run_id=str(told["run"]),
+                events=int(told["events"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def _check_run(self, run_id: str) -> CellRun | None:
+        told = self._read(f"{self._run(run_id)}/run.json")
+        if told is None:
+            return None
+        try:
+            for name, known in told["files"].items():
+                if self._look(f"{self._run(run_id)}/{name}") != known:
+                    return None
+            rows = Counter[str]()
+            for name, (_, _, number) in told["files"].items():
+                rows[name.partition(".")[0]] += number
+            return CellRun(frozenset(map(int, told["hours"])), rows)
+        except (LakeError, OSError, pa.ArrowException, ValueError, KeyError, TypeError):
+            return None
+
+    def _look(self, path: str) -> list[int]:
+        """Size, CRC-32 of the footer and rows of a Parquet file. Raises OSError, LakeError, ArrowException."""
+        with self._storage.open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - _END, 0))
+            footer = int.from_bytes(file.read(4), "little") + _END
+            file.seek(max(size - footer, 0))
+            end = file.read()
+            return [size, zlib.crc32(end), int(pq.read_metadata(pa.BufferReader(end)).num_rows)]
+
+    def _read(self, path: str) -> dict[str, Any] | None:
+        """What `_write` wrote; None: nothing, or something else."""
+        with suppress(FileNotFoundError, LakeError, ValueError, KeyError, TypeError):
+            told = json.loads(self._storage.read(path))
+            content: dict[str, Any] = told["content"]
+            if told["crc"] == _crc(content):
+                return content
+        return None
+
+    def _write(self, path: str, content: Mapping[str, Any]) -> None:
+        """At once and as a whole, in the place of what is there. Raises LakeError."""
+        self._storage.replace(path, json.dumps({"content": content, "crc": _crc(content)}).encode())
+
+
+def run_of(url: str) -> str | None:
+    """The run that wrote a file of cells; None: it is none."""
+    found = _TABLE.search(url)
+    return None if found is None else found[1]
+
+
+def _crc(content: object) -> int:
+    return zlib.crc32(json.dumps(content, sort_keys=True).encode())
+
+
+def _pointer(hour: int) -> str:
+    return f"hour={hour:02d}.json"

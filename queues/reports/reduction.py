@@ -1,0 +1,116 @@
+"""Reduces hours of the lake to cells, all that are missing in one go, and reads the cells that stand for a day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from queues.lake.files import DamagedFile, DayFiles, LakeFile
+from queues.lake.fingerprints import hour_fingerprints, hour_of, rows_by_hour
+
+from .events import read_events
+from .failures import RowsMissingError
+from .hour_cells import CellFiles, HourCells
+from .hour_tables import read_table, write_table
+from .session import plain_plans, side_by_side
+from .tables.cells import SCOPE, VERSION, counts_of, values_of
+from .tables.single_events import LISTED, limits_of, notable_of
+
+FEW_ROWS: Final = 300_000
+"""What is computed of so many rows is so little that planning it takes longer."""
+
+
+class DayCells:
+    """The cells of a day: those that are there, and those of the hours that have none."""
+
+    def __init__(self, spark: SparkSession, files: CellFiles, *, lake: str) -> None:
+        self._spark, self._lake = spark, lake
+        self.files = files
+        self.hours: dict[int, HourCells] = {}
+        self._wanted: dict[int, str] = {}
+        self._live: Sequence[LakeFile] = ()
+
+    def look(self, day: DayFiles, live: Sequence[LakeFile], left_out: Iterable[DamagedFile]) -> None:
+        """Find the cells of the hours whose events are in `live`, which is what `day` has but for what is left out."""
+        self._wanted = hour_fingerprints(day, left_out, definition=str(VERSION))
+        self._live = live
+        self.hours = self.files.find({hour: self._wanted[hour] for hour in rows_by_hour(live)})
+
+    @property
+    def missing(self) -> list[LakeFile]:
+        """The files of the hours that have no cells."""
+        return [file for file in self._live if hour_of(file.url) not in self.hours]
+
+    @property
+    def by_run(self) -> dict[str, list[int]]:
+        """Run → its hours that count."""
+        found: dict[str, list[int]] = {}
+        for one in self.hours.values():
+            found.setdefault(one.run_id, []).append(one.hour)
+        return found
+
+    def rows(self, *tables: str) -> int:
+        """Rows that these tables have at most."""
+        return sum(self.files.run(run_id).rows[table] for run_id in self.by_run for table in tables)
+
+    def table(self, name: str) -> DataFrame:
+        """Of all hours that have cells."""
+        wanted = {
+            run_id: None if self.files.run(run_id).hours == set(hours) else hours
+            for run_id, hours in self.by_run.items()
+        }
+        return read_table(self._spark, self.files, name, wanted)
+
+    def reduce(self, run_id: str) -> None:
+        """Make the cells that are missing, as files of that run. Raises RowsMissingError, and what Spark raises."""
+        live = self.missing
+        if not live:
+            return
+        events = read_events(self._spark, lake=self._lake, files=live)
+        rows = rows_by_hour(live)
+        with plain_plans(self._spark, wanted=rows.total() <= FEW_ROWS):
+            side_by_side(
+                self._spark,
+                lambda: write_table(self.files, run_id, "counts", counts_of(events)),
+                lambda: write_table(self.files, run_id, "values", values_of(events)),
+            )
+            found = self._events_by_hour(run_id)
+            if found != +rows:
+                raise RowsMissingError(f"Spark read {found} events by hour of files that have {+rows}.")
+            limits = limits_of(self._of(run_id, "values"))
+            write_table(self.files, run_id, "notable", notable_of(events, limits))
+        made = [
+            HourCells(hour=hour, fingerprint=self._wanted[hour], run_id=run_id, events=events)
+            for hour, events in rows.items()
+        ]
+        self.files.write_pointers(run_id, made)
+        self.hours |= {one.hour: one for one in made}
+
+    def distrust_runs_without_slow_jobs(self) -> bool:
+        """Pass over runs that may have left out jobs that are among a queue's slowest by now. Whether there are any.
+
+        A run keeps the slowest of the hours that it reduced together. As long as all of those count, the slowest of the
+        day are among them. Otherwise what is left may have fewer long times than the run has seen.
+        """
+        in_doubt = [run_id for run_id, hours in self.by_run.items() if not self.files.run(run_id).hours <= set(hours)]
+        if not in_doubt:
+            return False
+        seen = read_table(self._spark, self.files, "values", dict.fromkeys(in_doubt), more=("run",))
+        kept = limits_of(seen, "run").selectExpr("run", *SCOPE, *(f"{one}_from AS {one}_kept" for one in LISTED))
+        lacks = " OR ".join(f"{one}_kept > {one}_from" for one in LISTED)
+        rows = kept.join(limits_of(self.table("values")), [*SCOPE]).where(lacks).select("run").distinct().collect()
+        for row in rows:
+            self.files.distrust(row["run"])
+        self.hours = self.files.find({hour: one.fingerprint for hour, one in self.hours.items()})
+        return bool(rows)
+
+    def _of(self, run_id: str, table: str) -> DataFrame:
+        """All that a run has written."""
+        return read_table(self._spark, self.files, table, {run_id: None})
+
+    def _events_by_hour(self, run_id: str) -> dict[int, int]:
+        rows = self._of(run_id, "counts").groupBy("hour").agg(f.sum("events").alias("events")).collect()
+        return {row["hour"]: int(row["events"]) for row in rows}

@@ -1,0 +1,48 @@
+"""What is measured of lake and reports, for `/metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from queues.models import LakeMeasurement, ReportDay
+from queues.pools.database import read_metadata
+
+from ..values import DayState
+from .days import yesterday
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportMeasures:
+    """`age_s`, `took_s`: of the newest report of a whole day; None: there was none. `state`: of yesterday's report.
+
+    `differences`: by pool, events of that newest day that the lake lacks by Redis's own count, or below 0 has too many.
+    `lake_bytes` None: no pump has measured the lake yet.
+    """
+
+    age_s: float | None
+    took_s: float | None
+    state: DayState
+    differences: Mapping[str, int]
+    lake_bytes: int | None
+
+
+def read_measures() -> ReportMeasures:
+    """Three short queries. Raises MetadataUnavailableError."""
+    return read_metadata(_read)
+
+
+def _read() -> ReportMeasures:
+    newest = ReportDay.objects.filter(complete=True).exclude(reported_at=None).order_by("-date").first()
+    state = ReportDay.objects.filter(pk=yesterday()).values_list("state", flat=True).first()
+    size = LakeMeasurement.objects.values_list("bytes", flat=True).first()
+    made_at = newest.reported_at if newest else None
+    return ReportMeasures(
+        age_s=(timezone.now() - made_at).total_seconds() if made_at else None,
+        took_s=newest.took_s if newest else None,
+        state=DayState(state) if state else DayState.MISSING,
+        differences={one["pool"]: one["difference"] for one in newest.reconciliation} if newest else {},
+        lake_bytes=size,
+    )
