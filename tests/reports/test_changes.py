@@ -148,6 +148,21 @@ def test_a_bad_hour_of_a_normal_day_is_flagged(spark: SparkSession, tmp_path: Pa
     assert judged["out all day", "published", None]["flagged"]
 
 
+def test_work_that_comes_an_hour_later_is_no_spike(spark: SparkSession, tmp_path: Path) -> None:
+    """That it did not come at its hour is told, if it always did; two hours later it is one."""
+    day = {"published": 5_000, "acked": 5_000}
+    week = [day, {"hour": 2, "published": 5_000, "acked": 5_000}]
+    irregular = [*[day, {"hour": 4, "published": 5_000, "acked": 5_000}], *week * 7]
+    late = [day, {"hour": 3, "published": 5_000, "acked": 5_000}]
+    later = [day, {"hour": 4, "published": 5_000, "acked": 5_000}]
+
+    queues = {"late": Queue(week * 8, late), "later": Queue(week * 8, later), "irregular": Queue(irregular, later)}
+    judged = judge(spark, tmp_path, queues)
+
+    published = {(queue, hour) for queue, figure, hour in judged if figure == "published" and hour is not None}
+    assert published == {("late", 2), ("later", 2), ("later", 4)}
+
+
 def test_times_of_a_namespace_are_not_judged_by_the_hour(spark: SparkSession, tmp_path: Path) -> None:
     """Unlike those of its queues, and its counts."""
     week = [{"published": 4_000, "wait_p95": 500, "wait_count": 4_000}]

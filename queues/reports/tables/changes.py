@@ -92,6 +92,7 @@ RULES: Final[Mapping[str, Rule]] = {
 """The figures that are judged. docs/reports.md explains the numbers; tests hold it equal to this table."""
 
 FIGURES: Final = tuple(RULES)
+_OF_HOURS: Final = tuple(name for name, rule in RULES.items() if rule.of_hours)
 READ: Final = (*FIGURES, "wait_count", "run_count")
 """What is read of reports."""
 
@@ -121,6 +122,12 @@ def changes_of(
     rows = rows.join(_keyed(today).select(*key, *READ), key, "full")
     # A day's row is there in each week in which its hours are.
     rows = rows.withColumn("weeks", f.expr(f"max(weeks) OVER (PARTITION BY {', '.join((*by, *SCOPE))})"))
+    # Work that comes an hour earlier or later than in past weeks is no spike.
+    near = (
+        f"PARTITION BY {', '.join((*by, *SCOPE))}, hour = {DAY} ORDER BY hour RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING"
+    )
+    highs = {f"high_{name}": f.expr(f"max(array_max(past_{name})) OVER ({near})") for name in _OF_HOURS}
+    rows = rows.withColumns(highs)
     judged = _distances(_long(rows.where("weeks > 0").where(_IS_BUSY), by)).withColumn(
         "verdict", _verdict(complete=complete, holiday=holiday)
     )
@@ -155,7 +162,8 @@ _IS_BUSY: Final = (
 
 
 def _long(rows: DataFrame, by: Sequence[str]) -> DataFrame:
-    """A row for each figure: (value, past, seen, size) and its rule. `seen`: in how many weeks it was known."""
+    """A row for each figure: (value, past, jobs, high) and its rule. `high`: the most that there was at this hour or
+    one beside it in any past week."""
     structs = []
     for name, rule in RULES.items():
         past = f"coalesce(past_{name}, array())"
@@ -166,7 +174,8 @@ def _long(rows: DataFrame, by: Sequence[str]) -> DataFrame:
         said = f"'{name}' AS figure, '{rule.scale}' AS scale, '{rule.worse}' AS worse, {rule.varies}D AS varies"
         numbers = f"CAST({rule.least} AS double) AS least, CAST(coalesce({rule.size}, 0) AS double) AS jobs"
         flags = f"{_sql(rule.of_hours)} AS of_hours, {_sql(rule.has_better)} AS has_better"
-        structs.append(f"struct({said}, {numbers}, {flags}, {value} AS value, {past} AS past)")
+        high = f"coalesce(CAST(high_{name} AS double), 0D)" if rule.of_hours else "0D"
+        structs.append(f"struct({said}, {numbers}, {flags}, {high} AS high, {value} AS value, {past} AS past)")
     long = rows.selectExpr(*by, *_AT, f"inline(array({', '.join(structs)}))")
     # Times of several queues together jump where one of them has a few jobs more or less.
     is_judged = f"hour = {DAY} OR of_hours AND (scale != '{Scale.TIME}' OR queue != '')"
@@ -230,5 +239,6 @@ def _verdict(*, complete: bool, holiday: bool) -> Column:
     return f.expr(
         f"CASE WHEN seen < {LEAST_WEEKS} THEN '{Verdict.TOO_FEW_WEEKS}'"
         f" WHEN value IS NULL OR abs(score) <= {spreads} OR abs(value - usual) < least THEN '{Verdict.USUAL}'"
+        f" WHEN hour != {DAY} AND IF(score > 0, value <= high, value >= array_min(past)) THEN '{Verdict.USUAL}'"
         f" WHEN {is_worse} THEN '{Verdict.WORSE}' WHEN has_better THEN '{Verdict.BETTER}' ELSE '{Verdict.USUAL}' END"
     )
