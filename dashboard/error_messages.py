@@ -89,9 +89,7 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     ),
     (
         "invalid url",
-        InputMessage(
-            field="url", words=_("Jobs are delivered to public addresses only, unless a setting allows others.")
-        ),
+        InputMessage(field="url", words=_("Requests go to public addresses only, unless a setting allows others.")),
     ),
     *(
         (f"invalid headers: {start}", InputMessage(field="headers", words=words))
@@ -111,6 +109,13 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
             ),
         ),
     ),
+    ("invalid note: it is", InputMessage(field="note", words=_("Write something into the note first."))),
+    ("invalid note", InputMessage(field="note", words=_("A note has at most 2,000 characters."))),
+    (
+        "invalid addresses",
+        InputMessage(field="addresses", words=_("One to 20 e-mail addresses, separated by commas.")),
+    ),
+    ("invalid channel", InputMessage(words=_("There are 20 alert channels here already: delete one first."))),
     ("invalid timeout", InputMessage(field="timeout_s", words=_("From 1 to 300 seconds."))),
     ("invalid concurrency", InputMessage(field="concurrency", words=_("From 1 to 1,000."))),
     ("invalid rate", InputMessage(field="rate_per_s", words=_("From 0.01 to 10,000 per second."))),
@@ -201,15 +206,17 @@ def add_input_error(form: Form, error: InvalidArgumentError) -> None:
 
 
 _SENTENCES: Final[Mapping[str, Promise]] = {
-    "role_too_low": _("You may not do that"),
-    "namespace_not_found": _("There is no such thing here"),
-    "pool_not_found": _("There is no such thing here"),
-    "job_not_found": _("There is no such thing here"),
+    "role_too_low": _("You don't have permission"),
+    "namespace_not_found": _("Not found, or you don't have access"),
+    "pool_not_found": _("Not found, or you don't have access"),
+    "job_not_found": _("Not found, or you don't have access"),
     "worker_not_found": _("There is no such worker, or it has not reported lately"),
-    "push_endpoint_not_found": _("There is no such thing here"),
+    "push_endpoint_not_found": _("Not found, or you don't have access"),
+    "incident_not_found": _("Not found, or you don't have access"),
+    "alert_channel_not_found": _("Not found, or you don't have access"),
     "workflow_not_found": _("There is no such workflow here, or it was forgotten after it had ended"),
     "workflow_conflict": _("The workflow is not in a state in which that can be done"),
-    "schedule_not_found": _("There is no such thing here"),
+    "schedule_not_found": _("Not found, or you don't have access"),
     "schedule_taken": _("This schedule is declared elsewhere, or there is one of that name already"),
     "lease_lost": _("The job has changed meanwhile: look at it again."),
     "metadata_unavailable": _("The database does not answer"),

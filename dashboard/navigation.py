@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 _PAGES: Final[tuple[tuple[str, Promise, str], ...]] = (
     ("dashboard:overview", _("Overview"), "o"),
+    ("dashboard:incidents", _("Incidents"), "i"),
     ("dashboard:queues", _("Queues"), "q"),
     ("dashboard:dead", _("Dead letters"), "d"),
     ("dashboard:consumers", _("Consumers"), "c"),
@@ -23,7 +24,9 @@ _PAGES: Final[tuple[tuple[str, Promise, str], ...]] = (
     ("dashboard:activity", _("Activity"), "a"),
 )
 _ADMIN: Final = ("admin:index", _("Admin"), "m")
-_IN_MENU: Final = frozenset({"dashboard:push", "dashboard:reports", "dashboard:activity", "admin:index"})
+_IN_MENU: Final = frozenset(
+    {"dashboard:workflows", "dashboard:push", "dashboard:reports", "dashboard:activity", "admin:index"}
+)
 """Those that go into the menu "More" where the bar is too narrow for all."""
 
 

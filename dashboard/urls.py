@@ -6,7 +6,20 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 from django.views.i18n import set_language
 
-from .views import activity, consumers, dead_letters, job, overview, push, queues, reports, schedules, workflows
+from .views import (
+    activity,
+    alerts,
+    consumers,
+    dead_letters,
+    incidents,
+    job,
+    overview,
+    push,
+    queues,
+    reports,
+    schedules,
+    workflows,
+)
 from .views.decorators import only
 
 app_name = "dashboard"
@@ -23,6 +36,8 @@ urlpatterns = [
     path("logout/", only("POST")(LogoutView.as_view(next_page="dashboard:login")), name="logout"),
     path("language/", set_language, name="set_language"),
     *overview.urlpatterns,
+    *incidents.urlpatterns,
+    *alerts.urlpatterns,
     *queues.urlpatterns,
     *job.urlpatterns,
     *dead_letters.urlpatterns,

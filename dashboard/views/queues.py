@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
+from queues.services.incident_watch.visible_incidents import read_last_consumed, read_queue_incidents
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.objectives.reading import read_burn_rates
 from queues.services.push.reading import read_endpoint_row
@@ -64,7 +65,7 @@ GROUPS: Final[tuple[tuple[Promise | str, tuple[tuple[str, Promise | str], ...]],
 """The columns of numbers, by group."""
 
 STATE_NAMES: Final = (
-    ("attention", _("Needs attention")),
+    ("attention", _("With incidents")),
     ("paused", _("Paused")),
     ("ready", _("With ready jobs")),
     ("delayed", _("With delayed jobs")),
@@ -234,7 +235,23 @@ def _now(request: HttpRequest, place: QueuePlace) -> Context:
         for one in JobState
     ]
     burning = read_burn_rates(pool=place.pool, namespace=place.namespace, queue=place.queue)
-    return {"place": place, "now": now, "burning": burning, "tabs": tabs, "live_query": write_query(state, wanted)}
+    return {
+        "place": place,
+        "now": now,
+        "burning": burning,
+        "tabs": tabs,
+        "live_query": write_query(state, wanted),
+        **_incidents(request, place),
+    }
+
+
+def _incidents(request: HttpRequest, place: QueuePlace) -> Context:
+    """What is wrong with the queue, or with its pool; and when a job was last consumed, if nobody does."""
+    named = {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
+    lines = read_queue_incidents(user=request.user, **named)
+    shown = [line for line in lines if line.is_of_queue or line.severity != "info"]
+    is_idle = any(line.kind == "no_consumer" for line in shown)
+    return {"incidents": shown, "last_consumed": read_last_consumed(**named) if is_idle else None}
 
 
 def _jobs(request: HttpRequest, place: QueuePlace) -> Context:

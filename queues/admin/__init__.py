@@ -7,6 +7,7 @@ calls services where a change is more than a row, and the models otherwise.
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
+from .alert import AlertChannelAdmin
 from .namespace import AuditedGroupAdmin, AuditedUserAdmin, NamespaceAdmin, QueuePolicyAdmin
 from .pool import PoolAdmin
 from .push import PushEndpointAdmin
@@ -15,6 +16,7 @@ from .schedule import ScheduleAdmin
 from .token import TokenAdmin
 
 __all__ = [
+    "AlertChannelAdmin",
     "AuditedGroupAdmin",
     "AuditedUserAdmin",
     "NamespaceAdmin",

@@ -14,6 +14,7 @@ from .handlers import (
     dead_letters,
     finish,
     health,
+    incidents,
     jobs,
     publish,
     push,
@@ -24,6 +25,7 @@ from .handlers import (
 )
 from .http.request import check_names, check_names_of_several
 from .route_docs import delivery_routes as d
+from .route_docs import incident_routes as i
 from .route_docs import operator_routes as o
 from .route_docs import push_routes as p
 from .route_docs import schedule_routes as c
@@ -42,6 +44,8 @@ WORKFLOWS: Final = f"{NAMESPACE}/workflows"
 WORKFLOW: Final = f"{WORKFLOWS}/{{workflow}}"
 TOKENS: Final = "/token/{namespace}"
 LIMIT: Final = f"{TOKENS}/{{token}}/limit"
+INCIDENT: Final = "/incident/{incident}"
+_SEE: Final = ("view_incident",)
 _PUT: Final = ("add_tokenlimit", "change_tokenlimit")
 
 
@@ -155,6 +159,11 @@ ROUTES: Final = (
     _route("GET /limits", admin.list_limits, s.LIST_LIMITS, auth=AuthKind.STAFF, needs=("view_tokenlimit",)),
     _route("GET /pools", admin.pools, s.POOLS, auth=AuthKind.STAFF, needs=("view_pool",)),
     _route("GET /info", admin.info, s.INFO, auth=AuthKind.STAFF, needs=("view_namespace",)),
+    _route("GET /incident", incidents.list_all, i.LIST_INCIDENTS, auth=AuthKind.STAFF, needs=_SEE),
+    _route(f"GET {INCIDENT}", incidents.show, i.SHOW_INCIDENT, auth=AuthKind.STAFF, needs=_SEE),
+    _route(f"POST {INCIDENT}/acknowledge", incidents.acknowledge, i.ACKNOWLEDGE, auth=AuthKind.STAFF, needs=_SEE),
+    _route(f"DELETE {INCIDENT}/acknowledge", incidents.unacknowledge, i.UNACKNOWLEDGE, auth=AuthKind.STAFF, needs=_SEE),
+    _route(f"POST {INCIDENT}/notes", incidents.note, i.ADD_NOTE, auth=AuthKind.STAFF, needs=_SEE),
     _route("GET /version", admin.version, s.VERSION, auth=AuthKind.STAFF),
     _route("GET /metrics", admin.metrics, s.METRICS, auth=AuthKind.STAFF),
     _route("GET /accesslog", admin.show_access_log, s.SHOW_ACCESS_LOG, auth=AuthKind.STAFF, needs=(SUPERUSERS_ONLY,)),

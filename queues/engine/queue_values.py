@@ -46,6 +46,8 @@ class QueueStats:
     died: int = 0
     leases_lost: int = 0
     """Jobs that died, and attempts whose lease ran out, in the last five minutes."""
+    acked: int = 0
+    """Jobs that were acked in the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

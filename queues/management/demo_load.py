@@ -76,6 +76,13 @@ class Client:
     def respawn(self, queue: str, *, limit: int) -> None:
         self._call("PUT", f"{queue}/deadletter", limit=limit)
 
+    def pause(self, queue: str) -> None:
+        self._call("POST", f"{queue}/pause")
+
+    def destroy(self, queue: str) -> None:
+        """Delete the queue with all that is in it."""
+        self._call("DELETE", queue)
+
     def bury_for_good(self, queue: str, *, limit: int) -> None:
         self._call("DELETE", f"{queue}/deadletter", limit=limit)
 

@@ -5,6 +5,15 @@ Jobs are in Redis only.
 """
 
 from .activity import Activity, ActivityAction
+from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
+from .incident import (
+    Incident,
+    IncidentChange,
+    IncidentChangeKind,
+    IncidentKind,
+    IncidentLook,
+    IncidentSeverity,
+)
 from .namespace import Namespace, Token, TokenLimit
 from .objective import ObjectiveWindow
 from .policy import QueuePolicy
@@ -17,8 +26,18 @@ __all__ = [
     "DEFAULT_POOL",
     "Activity",
     "ActivityAction",
+    "AlertChannel",
+    "AlertDelivery",
+    "AlertEvent",
+    "AlertTransport",
     "CatchUp",
     "FireOutcome",
+    "Incident",
+    "IncidentChange",
+    "IncidentChangeKind",
+    "IncidentKind",
+    "IncidentLook",
+    "IncidentSeverity",
     "LakeMeasurement",
     "Namespace",
     "ObjectiveWindow",

@@ -1,31 +1,19 @@
-"""Makes the request of a delivery: headers, and the signature of the Standard Webhooks specification.
-
-Signed is `ID.TIMESTAMP.BODY`; each secret gives one `v1,BASE64` of the header `webhook-signature`, divided by blanks.
-"""
+"""Makes the request of a delivery: headers, and the signature of the Standard Webhooks specification."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from queues import __version__
 from queues.engine import Delivery
 from queues.http_client.headers import escape_value, is_token
+from queues.services.push.signing import sign
 
 USER_AGENT: Final = f"taskq/{__version__}"
 CONTENT_TYPE: Final = "application/octet-stream"
 
 Headers = tuple[tuple[str, str], ...]
-
-
-def sign(keys: Sequence[bytes], *, message_id: str, timestamp_s: int, body: bytes) -> str:
-    """The value of `webhook-signature`."""
-    signed = b"%b.%d.%b" % (message_id.encode(), timestamp_s, body)
-    digests = [hmac.digest(key, signed, hashlib.sha256) for key in keys]
-    return " ".join(["v1," + base64.b64encode(digest).decode() for digest in digests])
 
 
 def job_headers(job: Delivery, *, keys: Sequence[bytes], own: Headers) -> Headers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import socket
 import ssl
@@ -10,8 +11,10 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 from .failures import MasterUnreachableError
 
@@ -23,14 +26,11 @@ _REQUEST: Final = struct.pack(">qbi", 8 + 1 + 4 + len(_STREAM), 6, len(_STREAM))
 """In the protocol of Spark's processes: a request for a stream that there is not. The reply says so, and nothing is
 logged. Length of all, type of the message (StreamRequest), length of the name, name."""
 
-YARN_SETTINGS: Final = {
-    "spark.hadoop.yarn.resourcemanager.connect.max-wait.ms": "10000",
-    "spark.hadoop.yarn.resourcemanager.connect.retry-interval.ms": "2000",
-    "spark.hadoop.ipc.client.connect.max.retries": "2",
-    "spark.hadoop.ipc.client.connect.timeout": "5000",
-    "spark.hadoop.ipc.client.connect.max.retries.on.timeouts": "1",
-}
-"""Its client knows the address, and would try for a quarter of an hour."""
+_WEB_REQUEST: Final = "GET /version HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n"
+"""Hadoop's processes answer it, too, though they speak a protocol of their own."""
+
+_YARN: Final = "yarn.resourcemanager"
+_YARN_PORT: Final = 8032
 
 
 def check_answers(master: str) -> None:
@@ -45,6 +45,9 @@ def check_answers(master: str) -> None:
         _check_any(master, [partial(_ask_web, url.hostname, url.port, is_secure=url.scheme != "http")])
     elif master.startswith("sc://"):
         _check_any(master, [partial(_ask_connect, master)])
+    elif master == "yarn" and (managers := _yarn_managers()):
+        names = ", ".join(f"{host}:{port}" for host, port in managers)
+        _check_any(f"yarn ({names})", [partial(_ask_web, *manager, is_secure=False) for manager in managers])
 
 
 def _check_any(master: str, questions: Iterable[Callable[[], None]]) -> None:
@@ -85,7 +88,7 @@ def _ask(host: str | None, port: int | None, request: bytes) -> None:
 def _ask_web(host: str | None, port: int | None, *, is_secure: bool) -> None:
     """Raises OSError."""
     if not is_secure:
-        _ask(host, port or 80, f"GET /version HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        _ask(host, port or 80, _WEB_REQUEST.format(host).encode())
         return
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # whether it is the right one, Spark checks
     context.check_hostname = False
@@ -95,6 +98,20 @@ def _ask_web(host: str | None, port: int | None, *, is_secure: bool) -> None:
             context.wrap_socket(connection, server_hostname=host).close()
         except ssl.SSLError:
             return  # it does speak TLS
+
+
+def _yarn_managers() -> list[tuple[str, int]]:
+    """Host and port of each resource manager, as far as Hadoop's settings say them in so many words."""
+    said: dict[str, str] = {}
+    for variable in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        with suppress(OSError, ElementTree.ParseError):
+            path = Path(os.environ.get(variable) or os.devnull) / "yarn-site.xml"
+            for one in ElementTree.parse(path).iter("property"):  # noqa: S314 - a file of this machine's administrator
+                said[one.findtext("name", "").strip()] = one.findtext("value", "").strip()
+    ids = [f".{name.strip()}" for name in said.get(f"{_YARN}.ha.rm-ids", "").split(",") if name.strip()] or [""]
+    hosts = (said.get(f"{_YARN}.address{name}") or said.get(f"{_YARN}.hostname{name}", "") for name in ids)
+    parts = [urlsplit(f"//{host}") for host in hosts if host and "$" not in host]
+    return [(part.hostname, part.port or _YARN_PORT) for part in parts if part.hostname]
 
 
 def _ask_connect(master: str) -> None:

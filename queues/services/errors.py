@@ -13,6 +13,8 @@ from queues.pools.database import MetadataUnavailableError, PoolNotFoundError
 
 __all__ = [
     "HTTP_STATUS",
+    "AlertChannelNotFoundError",
+    "IncidentNotFoundError",
     "InvalidArgumentError",
     "InvalidTokenError",
     "LimitExistsError",
@@ -95,6 +97,24 @@ class WorkerNotFoundError(TaskqError):
 
     def __init__(self) -> None:
         super().__init__("worker not found")
+
+
+class IncidentNotFoundError(TaskqError):
+    """There is no such incident, or not for this reader."""
+
+    code = "incident_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("incident not found")
+
+
+class AlertChannelNotFoundError(TaskqError):
+    """There is no such alert channel, or not for this reader."""
+
+    code = "alert_channel_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("alert channel not found")
 
 
 class PushEndpointNotFoundError(TaskqError):
@@ -190,6 +210,8 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "namespace_not_found": 404,
     "worker_not_found": 404,
     "push_endpoint_not_found": 404,
+    "incident_not_found": 404,
+    "alert_channel_not_found": 404,
     "schedule_not_found": 404,
     "schedule_taken": 409,
     "pool_exists": 400,

@@ -1,18 +1,16 @@
-"""What the person on call sees first: sums, what needs attention, and how pools and pumps are doing."""
+"""What the person on call sees first: sums, open incidents, and how pools and pumps are doing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from queues.engine import RoleBeat
 
+from .incident_watch.visible_incidents import read_open_incidents
+from .incidents.lines import OpenIncidents
 from .permissions import User
-from .queues.attention import Attention, find_attention
 from .queues.visible_queues import Totals, VisiblePool, VisiblePools, visible_pools
-
-ATTENTION_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ class Overview:
 
     visible: VisiblePools
     totals: Totals
-    attention: Attention
+    incidents: OpenIncidents
     pools: tuple[PoolRow, ...]
     taken_at_ms: int | None
     left_out: int
@@ -71,7 +69,7 @@ def read_overview(*, user: User) -> Overview:
     return Overview(
         visible=visible,
         totals=visible.totals,
-        attention=find_attention(visible, most=ATTENTION_SHOWN),
+        incidents=read_open_incidents(user=user, visible=visible),
         pools=tuple(_pool_row(view) for view in visible.pools),
         taken_at_ms=min(times, default=None),
         left_out=sum(survey.left_out for survey in surveys),

@@ -7,7 +7,7 @@ another group never counts: who operates the bank's queues and may look at the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import IntEnum
 from typing import Final
 
@@ -61,6 +61,16 @@ def roles_of(*, user: User) -> Mapping[tuple[str, str], Role]:
     rows = Namespace.objects.visible_to(user).order_by("pool__name", "name")
     found = rows.values_list("pool__name", "name", _role(user))[:NAMESPACES_MAX]
     return {(pool, name): Role(role) for pool, name, role in read_metadata(lambda: list(found))}
+
+
+def roles_among(*, user: User, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Role]:
+    """What `user` may do in those of some namespaces (pool and name) that they may see; one query."""
+    if not places:
+        return {}
+    pools, names = {pool for pool, _ in places}, {name for _, name in places}
+    rows = Namespace.objects.visible_to(user).filter(pool__name__in=pools, name__in=names).order_by()
+    found = read_metadata(lambda: list(rows.values_list("pool__name", "name", _role(user))))
+    return {(pool, name): Role(role) for pool, name, role in found if (pool, name) in places}
 
 
 def _role(user: User) -> Case | Value:

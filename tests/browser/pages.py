@@ -6,6 +6,10 @@ from typing import Final
 
 PAGES: Final[dict[str, str]] = {
     "overview": "/",
+    "incidents": "/incidents/",
+    "incident": "/incidents/{incident}/",
+    "alerts": "/alerts/",
+    "alert-new": "/alerts/new",
     "queues": "/queues/",
     "queue": "/queues/default/demo/emails/",
     "queue-limits": "/queues/default/demo/tenants/",
@@ -37,6 +41,7 @@ PAGES: Final[dict[str, str]] = {
     "admin": "/admin/",
     "admin-token": "/admin/queues/token/add/",
     "admin-push": "/admin/queues/pushendpoint/add/",
+    "admin-alerts": "/admin/queues/alertchannel/",
 }
 
 TROUBLE: Final = {"not-found": "status of 404", "no-page": "status of 404", "button": "status of 405"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class Shop:
     """The id of one that a worker of the Python SDK runs meanwhile."""
     workflow_job: str = ""
     """The id of the first job of the workflow `thumbnails-7`, in the queue `albums`."""
+    incident: int = 0
+    """The number of an incident: the dead letters of `invoices`."""
     _signed_in: StorageState | None = None
 
     @property
@@ -112,7 +115,9 @@ class Shop:
 
     def address(self, page: str) -> str:
         """That of one of `tests.browser.pages`."""
-        return page.format(job=self.held_job, task_job=self.task_job, workflow_job=self.workflow_job)
+        return page.format(
+            job=self.held_job, task_job=self.task_job, workflow_job=self.workflow_job, incident=self.incident
+        )
 
     def make_workflow(
         self, workflow_id: str, needs: Mapping[str, Sequence[str]], *, queue: str, name: str = ""
@@ -193,6 +198,24 @@ class Shop:
         self.run_workers()
         self.wait_for_job("refunds", consumer="cashier-1")
         wait_until(lambda: self.call("GET", "/api/demo/emails/stats")[0] == 200, or_fail="the demo load does not begin")
+        wait_until(self.find_incident, or_fail="no incident is opened", timeout_s=30)
+
+    def find_incident(self) -> bool:
+        """Whether the dead letters of `invoices` have become an incident; its number is noted."""
+        text = self.read_page("/incidents/?state=open&kind=jobs_dying&q=invoices")
+        found = re.search(r'href="/incidents/(\d+)/"', text)
+        self.incident = int(found[1]) if found else 0
+        return bool(found)
+
+    def read_page(self, path: str) -> str:
+        """What a signed-in admin gets."""
+        jar = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in self.signed_in()["cookies"])
+        connection = HTTPConnection(self.service.address, timeout=20)
+        try:
+            connection.request("GET", path, headers={"Cookie": jar})
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
 
 
 def open_shop(data_dir: Path, redis: EmbeddedRedis) -> Shop:

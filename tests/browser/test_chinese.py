@@ -29,6 +29,9 @@ LOANWORDS: Final = frozenset(
     {
         "taskq",
         "Redis",
+        "Slack",
+        "Webhook",
+        "webhook",
         "Valkey",
         "Spark",
         "API",

@@ -90,7 +90,7 @@ def test_names_are_filtered_by_a_part_of_them(engine: Engine, surveyor: Surveyor
 
     assert names(people.bob.browser, "?q=mails") == ["Mails-in", "mails-out"]
     assert names(people.bob.browser, "?q=shop/ord") == ["orders"]
-    assert "No queue fits" in text_of(people.bob.browser, "?q=nothing")
+    assert "No matching queues" in text_of(people.bob.browser, "?q=nothing")
 
 
 def test_a_namespace_can_be_chosen(engine: Engine, surveyor: Surveyor, people: People) -> None:

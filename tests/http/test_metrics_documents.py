@@ -91,7 +91,8 @@ def test_the_dashboard_is_one_that_grafana_reads() -> None:
 
     assert DASHBOARD["schemaVersion"] >= 36
     assert len(ids) == len(set(ids))
-    assert rows == ["Traffic", "Backlog", "Latency", "Lateness", "Pump", "Redis", "Errors", "Push", "Lake and reports"]
+    sections = ["Traffic", "Backlog", "Latency", "Lateness", "Pump", "Redis", "Errors", "Push"]
+    assert rows == [*sections, "Lake and reports", "Incidents"]
     assert any(variable["type"] == "datasource" for variable in DASHBOARD["templating"]["list"])
     for panel in panels():
         assert panel["datasource"]["uid"] == "${datasource}"

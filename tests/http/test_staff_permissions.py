@@ -25,6 +25,25 @@ User.objects.create_user("powerless", password="x", is_staff=True).groups.add(te
 member = User.objects.create_user("member", password="x", is_staff=True)
 member.groups.add(team)
 member.user_permissions.set(Permission.objects.filter(content_type__app_label="queues"))
+viewer = User.objects.create_user("viewer", password="x", is_staff=True)
+viewer.groups.add(team)
+viewer.user_permissions.set(Permission.objects.filter(codename="view_incident"))
+
+from datetime import timedelta
+from django.utils import timezone
+from queues.models import IncidentKind
+from queues.services.incidents.findings import Finding, Look
+from queues.services.incidents.recording import record_look
+now = timezone.now()
+findings = tuple(
+    Finding(kind=kind, pool="default", namespace=name, queue="q" if name else "", size=77, since=now, facts=facts)
+    for kind, name, facts in (
+        (IncidentKind.JOBS_DYING, "{MINE}", {{"dead": 77}}),
+        (IncidentKind.JOBS_DYING, "{THEIRS}", {{"dead": 77}}),
+        (IncidentKind.REDIS_UNUSABLE, "", {{"trouble": "redis-7.internal"}}),
+    )
+)
+record_look(Look(pool="default", kinds=frozenset(IncidentKind), findings=findings), now=now)
 """
 
 
@@ -149,3 +168,71 @@ def test_metrics_show_members_their_namespaces_only(server: Server, member: Clie
     assert set.union(*shown(member).values()) == {MINE}
     assert set(names) <= shown(member).keys()
     assert "taskq_redis_up" in member.call("GET", "/metrics").body.decode()
+
+
+def incidents(client: Client, query: str = "") -> dict[str, int]:
+    """Numbers of the open incidents that somebody sees, by namespace."""
+    reply = client.call("GET", f"/incident?{query}")
+    assert reply.status == 200, reply.json
+    return {one["namespace"]: one["incident"] for one in reply.json["incidents"]}
+
+
+def test_incidents_are_those_of_the_own_namespaces_and_of_their_pools(member: Client, staff: Client) -> None:
+    assert {MINE, THEIRS, ""} <= incidents(staff).keys()
+    found = incidents(member)
+    assert found.keys() == {MINE, ""}
+    assert incidents(member, "kind=jobs_dying").keys() == {MINE}
+    assert incidents(member, "state=resolved") == {}
+    assert len(incidents(staff, "limit=1")) == 1
+
+    mine = member.call("GET", f"/incident/{found[MINE]}").json
+    assert (mine["size"], mine["facts"], mine["timeline"][0]["change"]) == (77, {"dead": 77}, "opened")
+    pools = incidents(member, "kind=redis_unusable&state=all")[""]
+    of_pool = member.call("GET", f"/incident/{pools}").json
+    assert (of_pool["size"], of_pool["facts"]) == (0, {}), "of others, and where Redis is"
+    assert staff.call("GET", f"/incident/{pools}").json["facts"] == {"trouble": "redis-7.internal"}
+
+
+@pytest.mark.parametrize("query", ["state=gone", "kind=flood", "severity=high", "limit=0", "limit=201", "before=x"])
+def test_a_bad_filter_of_incidents_is_refused(member: Client, query: str) -> None:
+    assert member.call("GET", f"/incident?{query}").status == 400
+
+
+def test_who_may_operate_acknowledges_an_incident(member: Client, staff: Client, server: Server) -> None:
+    theirs, mine = incidents(staff)[THEIRS], incidents(member)[MINE]
+    viewer = Client(url=server.url, basic="viewer:x")
+
+    assert member.call("POST", f"/incident/{theirs}/acknowledge").status == 404
+    pools = incidents(member, "kind=redis_unusable&state=all")[""]
+    assert member.call("POST", f"/incident/{pools}/acknowledge").status == 403
+    assert viewer.call("POST", f"/incident/{mine}/acknowledge").status == 403
+    assert member.call("POST", f"/incident/{mine}/acknowledge", '{"note": 7}').status == 400
+    assert member.call("POST", f"/incident/{mine}/acknowledge", '{"note": "on it"}').status == 204
+    assert member.call("POST", f"/incident/{mine}/notes", '{"note": ""}').status == 400
+    assert member.call("POST", f"/incident/{mine}/notes", '{"note": "mended"}').status == 204
+
+    shown = viewer.call("GET", f"/incident/{mine}").json
+    assert shown["acknowledged_by"] == "member"
+    assert [(one["change"], one["note"]) for one in shown["timeline"]] == [
+        ("opened", ""),
+        ("acknowledged", "on it"),
+        ("noted", "mended"),
+    ]
+    assert member.call("DELETE", f"/incident/{mine}/acknowledge").status == 204
+    assert viewer.call("GET", f"/incident/{mine}").json["acknowledged_by"] is None
+
+
+@pytest.mark.parametrize("number", ["0", "x", "99999999", "9" * 30])
+def test_an_incident_that_is_not_there_is_not_found(staff: Client, number: str) -> None:
+    reply = staff.call("GET", f"/incident/{number}")
+
+    assert (reply.status, reply.json) == (404, {"error": "incident not found"})
+
+
+def test_open_incidents_are_counted_in_the_metrics(member: Client, staff: Client) -> None:
+    sample = 'taskq_incidents_open{pool="default",namespace="%s",kind="jobs_dying",severity="critical"} 1'
+
+    assert sample % THEIRS in staff.call("GET", "/metrics").body.decode()
+    for_member = member.call("GET", "/metrics").body.decode()
+    assert sample % MINE in for_member
+    assert THEIRS not in for_member

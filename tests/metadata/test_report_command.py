@@ -151,6 +151,16 @@ def test_at_night_it_makes_what_is_due_and_mails_yesterdays(maker: Maker, monkey
     assert compacted == [yesterday() - timedelta(days=back) for back in (2, 1, 0)]
 
 
+def test_of_today_hours_that_are_over_are_compacted_first(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    monkeypatch.setattr(runreport, "compact_closed_hours", lambda *, now: done.append((now.date(), maker.days)))
+
+    run("--today")
+
+    assert done == [(today(), [])]
+    assert [(day, trigger) for day, trigger, _spark in maker.asked] == [(today(), ReportTrigger.SCHEDULED)]
+
+
 def test_at_night_a_day_that_another_process_has_is_no_failure(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     maker.failures[yesterday()] = DayTakenError("taken")
     monkeypatch.setattr(runreport, "report_due_days", lambda *, today, make: make([yesterday()]))

@@ -11,6 +11,8 @@ from django.db import OperationalError
 from django.test import Client, RequestFactory
 from django.urls import path
 
+import dashboard.urls
+from queues.api.routes import ROUTES
 from taskq_site import errors
 from taskq_site.asgi import application
 
@@ -122,3 +124,11 @@ def test_the_server_may_start_and_stop_the_application() -> None:
 def test_whoever_serves_it_sees_that_it_is_an_asgi_application_of_today() -> None:
     """They look whether it is a coroutine function."""
     assert inspect.iscoroutinefunction(application.__call__)
+
+
+def test_pages_and_api_share_no_first_segment() -> None:
+    """What begins as a path of the API has its body read by the API: a form below it would come without its fields."""
+    of_api = {route.path.split("/")[1] for route in ROUTES}
+    of_pages = {str(pattern.pattern).partition("/")[0] for pattern in dashboard.urls.urlpatterns}
+
+    assert of_api & of_pages == set()

@@ -38,8 +38,8 @@ def check_signature(request: Received, secret: str) -> bool:
 
 def test_the_example_of_the_specification_is_signed_alike() -> None:
     """https://github.com/standard-webhooks/standard-webhooks: the vector of its reference libraries."""
-    from queues.push.requests import sign
     from queues.services.push.secrets import key_of
+    from queues.services.push.signing import sign
 
     signature = sign(
         [key_of(SECRET)],

@@ -91,8 +91,52 @@ def test_one_of_several_masters_will_do(closed_port: int) -> None:
 
 
 @pytest.mark.parametrize("master", ["local[*]", "yarn"])
-def test_what_has_no_address_is_not_asked(master: str) -> None:
+def test_what_has_no_address_is_not_asked(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     masters.check_answers(master)
+
+
+@pytest.mark.parametrize(
+    ("settings", "managers"),
+    [
+        ({"address": "rm.example.org:8050", "hostname": "other"}, [("rm.example.org", 8050)]),
+        ({"hostname": "rm.example.org"}, [("rm.example.org", 8032)]),
+        ({"hostname": "${host}"}, []),
+        ({}, []),
+        (
+            {"ha.rm-ids": "a, b", "hostname.a": "one", "address.b": "two:1", "hostname": "none"},
+            [("one", 8032), ("two", 1)],
+        ),
+    ],
+)
+def test_the_managers_of_yarn_are_those_of_hadoops_settings(
+    settings: dict[str, str], managers: list[tuple[str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    assert masters._yarn_managers() == []
+    write_yarn(tmp_path, settings)
+    assert masters._yarn_managers() == managers
+
+
+def test_yarn_that_does_not_answer(tmp_path: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    write_yarn(tmp_path, {"address": f"127.0.0.1:{closed_port}"})
+    refused = rf"master yarn \(127.0.0.1:{closed_port}\) does not answer: Connection refused"
+    with pytest.raises(MasterUnreachableError, match=refused):
+        masters.check_answers("yarn")
+    monkeypatch.setattr(masters, "ANSWER_S", 0.5)
+    with listening(None) as port:
+        write_yarn(tmp_path, {"address": f"127.0.0.1:{port}"})
+        with pytest.raises(MasterUnreachableError, match="no answer within"):
+            masters.check_answers("yarn")
+
+
+def write_yarn(folder: Path, settings: dict[str, str]) -> None:
+    properties = "".join(
+        f"<property><name>yarn.resourcemanager.{name}</name><value> {value} </value></property>"
+        for name, value in settings.items()
+    )
+    (folder / "yarn-site.xml").write_text(f"<configuration>{properties}</configuration>")
 
 
 def test_the_command_says_it_before_java_is_started(tmp_path: Path, closed_port: int) -> None:

@@ -135,6 +135,8 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "namespace_not_found": Reply("namespace not found"),
     "worker_not_found": Reply("worker not found"),
     "push_endpoint_not_found": Reply("push endpoint not found"),
+    "incident_not_found": Reply("incident not found"),
+    "alert_channel_not_found": Reply("alert channel not found"),
     "schedule_not_found": Reply("schedule not found"),
     "workflow_not_found": Reply("workflow not found"),
     "node_not_found": Reply("node not found"),

@@ -119,6 +119,13 @@ PUSH_SECONDS: Final = _metric(
     "counter", "push_delivery_seconds_total", _PUSHED, "Time that these deliveries took, added up."
 )
 
+INCIDENTS: Final = _metric(
+    "gauge",
+    "incidents_open",
+    ("pool", "namespace", "kind", "severity"),
+    "Incidents that are open; those of a whole pool have no namespace.",
+)
+
 METRICS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Metric))
 
 

@@ -18,6 +18,7 @@ from queues.engine.errors import TaskqError
 from queues.engine.queue_values import QueueStats
 from queues.engine.stats.heartbeats import OTHER_ENDPOINTS
 from queues.engine.values import JobState
+from queues.services.incidents.reading import count_open
 from queues.services.objectives.reading import BurningQueue, list_burn_rates
 from queues.services.pools.load import PoolLoad, QueueRanking, read_pool_load
 from queues.services.pools.managing import list_pools
@@ -63,6 +64,8 @@ async def render_metrics(context: ApiContext, *, visible: Collection[tuple[str, 
     for pool, load in zip(pools, loads, strict=True):
         await add_pool(page, pool, load)
         add_objectives(page, await context.call(partial(list_burn_rates, pool=pool, now=datetime.now(UTC))))
+    for labels, number in sorted((await context.call(count_open)).items()):
+        page.add(t.INCIDENTS, labels, number)
     add_reports(page, await context.call(read_measures))
     await add_traffic(
         page,

@@ -157,6 +157,7 @@ def queue_stats(queue: QueueKeys, reply: Sequence[Any]) -> QueueStats:
         dropped={"age": by_age, "count": by_count},
         died=lately(minutes, now, "d"),
         leases_lost=lately(minutes, now, "e"),
+        acked=lately(minutes, now, "r"),
     )
 
 

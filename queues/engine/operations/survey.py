@@ -56,7 +56,8 @@ class FoundQueue(NamedTuple):
     """A queue as a survey found it: a tuple, for there are thousands of them. Percentiles: (50, 95, 99), ms.
 
     `oldest_due_ms`: when the ready job that is due longest became due. `waited_for`: a consumer waits on it.
-    `died`, `leases_lost`: in the last five minutes. `dropped`: dead letters that bounds dropped (`QueueStats.dropped`).
+    `died`, `leases_lost`, `acked`: in the last five minutes. `dropped`: dead letters that bounds dropped
+    (`QueueStats.dropped`).
     """
 
     namespace: str
@@ -85,6 +86,7 @@ class FoundQueue(NamedTuple):
     run_p50: float | None
     run_p95: float | None
     run_p99: float | None
+    acked: int
 
     @property
     def size(self) -> int:
@@ -121,8 +123,13 @@ def found_queue(stats: QueueStats, *, waited_for: bool) -> FoundQueue:
         stats.died,
         stats.leases_lost,
         sum(stats.dropped.values()),
-        *(wait[percent] for percent in ("p50", "p95", "p99")),
-        *(run[percent] for percent in ("p50", "p95", "p99")),
+        wait["p50"],
+        wait["p95"],
+        wait["p99"],
+        run["p50"],
+        run["p95"],
+        run["p99"],
+        stats.acked,
     )
 
 

@@ -1,4 +1,4 @@
-"""manage.py runpump: the background roles (`queues.pump.roles`) of all pools, and nightly reports."""
+"""manage.py runpump: the background roles (`queues.pump.roles`) of all pools, incidents and alerts, nightly reports."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
+from queues.pump.incidents import IncidentChores
 from queues.pump.lake_upkeep import LakeUpkeep
 from queues.pump.nightly import NightlyReports
 from queues.pump.service import BackgroundService
@@ -42,6 +43,7 @@ class Command(BaseCommand):
             check_pools=_log_problems,
             heartbeats=heartbeats,
             nightly=NightlyReports(),
+            incidents=IncidentChores(),
             lake=LakeUpkeep(),
         )
         if once:

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from queues.server.pages_process import serve_pages
+from queues.services.incident_watch.running import start_idle_watch
 from queues.supervision import HEARTBEAT
 
 
@@ -21,4 +22,5 @@ class Command(BaseCommand):
 
     def handle(self, *, directory: Path, **options: Any) -> None:
         HEARTBEAT.begin()
+        start_idle_watch()
         serve_pages(directory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from ipaddress import ip_address
@@ -27,7 +27,7 @@ from queues.models.push import (
 from queues.pools.database import read_metadata
 
 from ..errors import InvalidArgumentError, NamespaceNotFoundError, PushEndpointNotFoundError
-from .secrets import SECRETS_MAX, key_of, new_secret, seal
+from .secrets import SECRETS_MAX, key_of, new_secret, seal, unseal
 
 logger = logging.getLogger(__name__)
 
@@ -250,6 +250,12 @@ def endpoint_of(row: PushEndpoint) -> Endpoint:
 def new_entry(key: bytes) -> dict[str, Any]:
     """A secret as its row keeps it."""
     return {"sealed": seal(key), "created_ms": now_ms(), "expires_ms": None}
+
+
+def signing_keys(entries: Iterable[Mapping[str, Any]]) -> tuple[bytes, ...]:
+    """Those of a row's secrets that sign now, the newest first. Raises UnreadableSecretError."""
+    now = now_ms()
+    return tuple(unseal(one["sealed"]) for one in entries if one["expires_ms"] is None or one["expires_ms"] > now)
 
 
 def now_ms() -> int:

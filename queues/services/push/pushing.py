@@ -11,8 +11,8 @@ from queues.http_client import Target, UrlError, parse_target
 from queues.models import PushEndpoint
 from queues.pools.database import read_metadata
 
-from .endpoints import now_ms
-from .secrets import UnreadableSecretError, unseal
+from .endpoints import signing_keys
+from .secrets import UnreadableSecretError
 
 UNREADABLE: Final = "its secret cannot be read: SECRET_KEY has changed. Rotate the secret"
 
@@ -79,10 +79,9 @@ def _is_active(row: PushEndpoint) -> bool:
 
 
 def _job_of(row: PushEndpoint) -> PushJob:
-    problem, keys, target = "", list[bytes](), None
-    now = now_ms()
+    problem, keys, target = "", tuple[bytes, ...](), None
     try:
-        keys = [unseal(one["sealed"]) for one in row.secrets if one["expires_ms"] is None or one["expires_ms"] > now]
+        keys = signing_keys(row.secrets)
         target = parse_target(row.url)
     except UnreadableSecretError:
         problem = UNREADABLE
@@ -97,7 +96,7 @@ def _job_of(row: PushEndpoint) -> PushJob:
         queue=row.queue,
         url=row.url,
         target=target,
-        keys=tuple(keys),
+        keys=keys,
         timeout_s=row.timeout_s,
         concurrency=row.concurrency,
         rate_per_s=row.rate_per_s,

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
+
+from django.utils import timezone
 
 from queues.engine import FoundQueue, Minute
 from queues.engine.errors import TaskqError
+from queues.models import IncidentSeverity
 
+from ..incidents.findings import Finding
+from ..incidents.queue_findings import find_in_queues
+from ..incidents.severity import RANKS, impact_of, severity_of, worst_of
+from ..incidents.wording import title_of
 from ..permissions import User
-from .attention import QueueAttention, reasons_by_queue
 from .chart_data import histories_of_queues
-from .visible_queues import VisiblePool, VisiblePools, visible_pools
+from .objectives import read_objectives
+from .visible_queues import PoolSurvey, VisiblePool, VisiblePools, visible_pools
 
 PAGE_QUEUES: Final = 50
 SPARK_MINUTES: Final = 30
@@ -44,7 +52,7 @@ SORT_KEYS: Final[Mapping[str, Key]] = {
 """What rows can be sorted by."""
 
 STATES: Final[Mapping[str, Callable[[QueueRow], bool]]] = {
-    "attention": lambda row: row.attention is not None,
+    "attention": lambda row: row.severity in (IncidentSeverity.CRITICAL, IncidentSeverity.WARNING),
     "paused": lambda row: row.queue.paused,
     "ready": lambda row: row.queue.ready > 0,
     "delayed": lambda row: row.queue.delayed > 0,
@@ -60,25 +68,42 @@ STATES: Final[Mapping[str, Callable[[QueueRow], bool]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something that is wrong with a queue now."""
+
+    kind: str
+    severity: IncidentSeverity
+    impact: float
+
+    @property
+    def title(self) -> str:
+        return title_of(self.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRow:
-    """A queue. `oldest_ms`: age of its oldest ready job when its pool was read. `attention`: what is wrong with it."""
+    """A queue. `oldest_ms`: age of its oldest ready job when its pool was read. `troubles`: what is wrong with it."""
 
     pool: str
     queue: FoundQueue
     oldest_ms: int | None
-    attention: QueueAttention | None
+    troubles: tuple[Trouble, ...] = ()
 
     @property
     def place(self) -> tuple[str, str, str]:
         return (self.pool, self.queue.namespace, self.queue.queue)
 
     @property
-    def trouble(self) -> tuple[int, int]:
+    def severity(self) -> IncidentSeverity | None:
+        """That of the worst."""
+        return worst_of(trouble.severity for trouble in self.troubles)
+
+    @property
+    def trouble(self) -> tuple[int, float]:
         """The greater, the worse."""
-        if self.attention is None:
-            return (0, 0)
-        is_late, reason, _, _ = self.attention.order
-        return (2 - is_late, -reason)
+        if self.severity is None:
+            return (0, 0.0)
+        return (len(RANKS) - RANKS[self.severity], max(trouble.impact for trouble in self.troubles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,16 +178,34 @@ def _rows(view: VisiblePool) -> list[QueueRow]:
     survey = view.survey
     if survey is None:
         return []
-    wrong = reasons_by_queue(view)
+    troubles = _troubles(survey, view)
     return [
         QueueRow(
             pool=view.pool,
             queue=queue,
             oldest_ms=queue.oldest_ready_ms(survey.read_at_ms),
-            attention=wrong.get((queue.namespace, queue.queue)),
+            troubles=troubles.get((queue.namespace, queue.queue), ()),
         )
         for queue in view.queues
     ]
+
+
+def _troubles(survey: PoolSurvey, view: VisiblePool) -> Mapping[tuple[str, str], tuple[Trouble, ...]]:
+    """By namespace and queue. Nothing is known from an old survey but that it is old."""
+    if not survey.is_current:
+        return {}
+    now = timezone.now()
+    objective = read_objectives(pool=survey.pool).of
+    found: dict[tuple[str, str], list[Trouble]] = {}
+    for one in find_in_queues(
+        view.queues, pool=survey.pool, read_at_ms=survey.read_at_ms, now=now, objective=objective
+    ):
+        found.setdefault((one.namespace, one.queue), []).append(_trouble(one, now))
+    return {place: tuple(troubles) for place, troubles in found.items()}
+
+
+def _trouble(finding: Finding, now: datetime) -> Trouble:
+    return Trouble(kind=finding.kind.value, severity=severity_of(finding, now=now), impact=impact_of(finding, now=now))
 
 
 def _narrow(rows: Sequence[QueueRow], wanted: QueueFilter) -> list[QueueRow]:

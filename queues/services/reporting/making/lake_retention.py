@@ -28,9 +28,6 @@ logger = logging.getLogger(__name__)
 DAYS_AT_ONCE: Final = 31
 """So that a smaller number of days to keep does not make one turn endless."""
 
-CELLS: Final = "cells"
-"""Where reports keep what they have counted of hours, below TASKQ_REPORTS_URL."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeRules:
@@ -180,6 +177,8 @@ def _note_size(lake: LakeSize, *, without: Sequence[Deletion]) -> None:
 
 def _delete_cells(day: date) -> None:
     """What reports have counted of the day's hours: its events are gone, and it gets no other report."""
+    from .files import CELLS  # loads pyarrow, without which the pump starts sooner
+
     try:
         Storage(settings.TASKQ_REPORTS_URL).delete_tree(f"{CELLS}/{day_dir(day)}")
     except LakeError as error:

@@ -1,0 +1,323 @@
+"""Alerts reach a local sink: signed, once per channel and change, together where people read them, tried again."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+
+from queues.models import (
+    AlertChannel,
+    AlertDelivery,
+    Incident,
+    IncidentKind,
+    Namespace,
+    Pool,
+)
+from queues.services.errors import InvalidArgumentError
+from queues.services.incidents.alerts import sending
+from queues.services.incidents.alerts.channels import ChannelOptions, save_channel, send_test
+from queues.services.incidents.alerts.sending import ATTEMPTS_MAX, send_due_alerts
+from queues.services.incidents.findings import Finding, Look
+from queues.services.incidents.recording import RESOLVE_AFTER_LOOKS, record_look
+from queues.services.push.secrets import key_of
+from tests.support.http_sink import HttpSink, http_sink
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 11, 25, 10, 21, tzinfo=UTC)
+KINDS = frozenset({IncidentKind.NO_CONSUMER, IncidentKind.REDIS_AWAY})
+
+
+@pytest.fixture
+def sink(settings: Any) -> Iterator[HttpSink]:
+    settings.TASKQ_PUSH_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
+    with http_sink() as sink:
+        yield sink
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    return User.objects.create_superuser("root")
+
+
+@pytest.fixture
+def shop(db: None) -> Namespace:
+    return Namespace.objects.create(pool=Pool.objects.get(name="default"), name="shop")
+
+
+def idle(queue: str = "orders", *, jobs: int = 300, minutes: float = 2) -> Finding:
+    return Finding(
+        kind=IncidentKind.NO_CONSUMER,
+        pool="default",
+        namespace="shop",
+        queue=queue,
+        size=jobs,
+        since=NOW - timedelta(minutes=minutes),
+        facts={"ready": jobs, "oldest_s": int(minutes * 60)},
+    )
+
+
+def look(*findings: Finding, at: float = 0) -> None:
+    record_look(Look(pool="default", kinds=KINDS, findings=findings), now=NOW + timedelta(seconds=at))
+
+
+def resolve(at: float = 1) -> None:
+    for number in range(RESOLVE_AFTER_LOOKS):
+        look(at=at + number)
+
+
+def send(at: float = 0) -> int:
+    return send_due_alerts(now=NOW + timedelta(seconds=at))
+
+
+def channel(root: User, url: str, transport: str = "webhook", **options: Any) -> tuple[AlertChannel, str]:
+    """A channel of all namespaces, and its secret."""
+    place = {name: options.pop(name) for name in ("pool", "namespace") if name in options}
+    chosen = ChannelOptions(name="on call", transport=transport, url=url, **options)
+    saved = save_channel(user=root, options=chosen, **place)
+    return AlertChannel.objects.get(pk=saved.channel.pk), saved.secret
+
+
+def told(sink: HttpSink) -> list[tuple[str, str]]:
+    payloads = [json.loads(one.body) for one in sink.received]
+    return [(payload["type"], payload["data"]["queue"]) for payload in payloads]
+
+
+def test_a_webhook_is_signed_as_standard_webhooks_says(sink: HttpSink, root: User, shop: Namespace) -> None:
+    _, secret = channel(root, sink.url)
+    look(idle())
+
+    assert send() == 1
+
+    (request,) = sink.received
+    signed = f"{request.headers['webhook-id']}.{request.headers['webhook-timestamp']}.".encode() + request.body
+    digest = base64.b64encode(hmac.digest(key_of(secret), signed, hashlib.sha256)).decode()
+    assert request.headers["webhook-signature"] == f"v1,{digest}"
+    payload = json.loads(request.body)
+    incident = Incident.objects.get()
+    assert payload["type"] == "incident.opened"
+    assert payload["data"] | {"text": ""} == {
+        "incident": incident.pk,
+        "kind": "no_consumer",
+        "severity": "critical",
+        "pool": "default",
+        "namespace": "shop",
+        "queue": "orders",
+        "size": 300,
+        "share": 1.0,
+        "facts": {"ready": 300, "oldest_s": 120},
+        "since": "2026-11-25T10:19:00Z",
+        "opened_at": "2026-11-25T10:21:00Z",
+        "resolved_at": None,
+        "reopened": 0,
+        "acknowledged_by": None,
+        "text": "",
+        "url": "",
+    }
+
+
+def test_each_change_is_told_once_and_its_end(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url)
+    for at in (0, 20, 40):
+        look(idle(), at=at)
+    resolve(at=60)
+    for at in (60, 61, 62):
+        send(at=at)
+
+    assert told(sink) == [("incident.opened", "orders"), ("incident.resolved", "orders")]
+
+
+def test_what_opens_below_the_channels_severity_is_told_when_it_reaches_it(
+    sink: HttpSink, root: User, shop: Namespace
+) -> None:
+    channel(root, sink.url, min_severity="warning")
+    look(idle(jobs=20, minutes=0.3))
+    assert send() == 0
+    look(idle(jobs=20, minutes=2), at=60)
+    look(idle(jobs=20, minutes=30), at=1_800)
+    send(at=1_800)
+
+    assert told(sink) == [("incident.opened", "orders"), ("incident.worse", "orders")]
+
+
+def test_what_was_never_told_has_no_end_to_tell(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url, min_severity="critical")
+    look(idle(jobs=1, minutes=0.3))
+    resolve()
+
+    assert send(at=9) == 0
+
+
+def test_what_is_reopened_is_told_again(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url)
+    look(idle())
+    resolve()
+    look(idle(), at=60)
+    send(at=60)
+
+    assert [kind for kind, _ in told(sink)] == ["incident.opened", "incident.resolved", "incident.opened"]
+
+
+def test_a_channel_chooses_kinds_and_namespace(sink: HttpSink, root: User, shop: Namespace) -> None:
+    bank = Namespace.objects.create(pool=shop.pool, name="bank")
+    assert bank.pk
+    channel(root, f"{sink.url}/shop", pool="default", namespace="shop")
+    channel(root, f"{sink.url}/bank", pool="default", namespace="bank")
+    channel(root, f"{sink.url}/redis", kinds=("redis_away",))
+    away = Finding(
+        kind=IncidentKind.REDIS_AWAY, pool="default", size=77, since=NOW, facts={"trouble": "unix:///secret/place"}
+    )
+    look(idle(), away, at=0)
+    look(idle(), away, at=60)
+    send(at=60)
+
+    by_path: dict[str, list[Any]] = {}
+    for one in sink.received:
+        by_path.setdefault(one.path.rpartition("/")[2], []).append(json.loads(one.body)["data"])
+    assert {path: sorted(data["kind"] for data in its) for path, its in by_path.items()} == {
+        "shop": ["no_consumer", "redis_away"],
+        "bank": ["redis_away"],
+        "redis": ["redis_away"],
+    }
+    (of_bank,) = by_path["bank"]
+    assert (of_bank["size"], of_bank["facts"]) == (0, {}), "a namespace learns nothing of others, nor where Redis is"
+    assert by_path["redis"][0]["facts"] == {"trouble": "unix:///secret/place"}
+
+
+def test_people_are_told_in_one_message_alike_ones_together(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url, "slack")
+    look(*[idle(f"tenant-{number:02}", jobs=300) for number in range(24)])
+
+    assert send() == 24
+
+    (request,) = sink.received
+    assert json.loads(request.body) == {
+        "text": "*taskq: Critical: 24 incidents*\n[Critical] 24 queues without consumers, 7,200 jobs"
+    }
+
+
+def test_slacks_markup_is_escaped(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url, "slack")
+    burn = Finding(
+        kind=IncidentKind.OBJECTIVE_BURN,
+        pool="default",
+        namespace="shop",
+        queue="orders",
+        size=900,
+        since=NOW - timedelta(hours=1),
+        facts={"text": "<!channel> & more"},
+    )
+    record_look(Look(pool="default", kinds=frozenset({IncidentKind.OBJECTIVE_BURN}), findings=(burn,)), now=NOW)
+    send()
+
+    text = json.loads(sink.received[0].body)["text"]
+    assert text.endswith("shop/orders: &lt;!channel&gt; &amp; more")
+
+
+def test_e_mails_are_sent_as_reports_are(root: User, shop: Namespace, settings: Any) -> None:
+    settings.TASKQ_PUBLIC_URL = "https://taskq.example.org"
+    channel(root, "", "email", addresses=("ops@example.org", "oncall@example.org"))
+    look(idle())
+
+    assert send() == 1
+
+    (message,) = mail.outbox
+    assert message.to == ["ops@example.org", "oncall@example.org"]
+    assert message.subject == "taskq: Critical: 1 incident"
+    assert "shop/orders: No active consumers: 300 jobs are ready, the oldest for 2 min." in message.body
+    assert f"https://taskq.example.org/incidents/{Incident.objects.get().pk}/" in message.body
+
+
+def test_what_fails_is_tried_again_with_the_same_id_until_it_is_given_up(
+    sink: HttpSink, root: User, shop: Namespace
+) -> None:
+    row, _ = channel(root, sink.url)
+    look(idle())
+    sink.status = 503
+
+    assert send() == 0
+    waiting = AlertDelivery.objects.get()
+    assert (waiting.attempts, waiting.error, waiting.sent_at) == (1, "503 Service Unavailable", None)
+    assert send() == 0, "not before its pause is over"
+    assert len(sink.received) == 1
+    sink.status = 200
+    assert send(at=60) == 1
+    assert sink.received[0].headers["webhook-id"] == sink.received[1].headers["webhook-id"]
+
+    resolve()
+    sink.status = 500
+    for day in range(1, ATTEMPTS_MAX + 2):
+        send(at=86_400 * day)
+    given_up = AlertDelivery.objects.get(event="resolved")
+    assert (given_up.attempts, given_up.sent_at) == (ATTEMPTS_MAX, None)
+    assert given_up.failed_at is not None
+    row.refresh_from_db()
+    assert row.last_error == "500 Internal Server Error"
+
+
+def test_a_channel_that_fails_delays_no_other(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, "http://127.0.0.1:1024/nobody")
+    channel(root, sink.url)
+    look(idle())
+
+    assert send() == 1
+    assert len(sink.received) == 1
+
+
+def test_two_senders_send_an_alert_once(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url)
+    look(idle())
+    claimed = sending._claim(NOW, timedelta(0))
+
+    assert [len(batch) for batch in claimed] == [1]
+    assert send() == 0
+    assert sink.received == []
+    assert send(at=sending.CLAIMED_FOR.total_seconds()) == 1, "the one that had it has died"
+
+
+def test_addresses_that_are_not_public_are_refused(root: User, shop: Namespace) -> None:
+    with pytest.raises(InvalidArgumentError, match="not a public address"):
+        channel(root, "http://127.0.0.1:8000/")
+    with pytest.raises(InvalidArgumentError, match="invalid url"):
+        channel(root, "ftp://example.org/")
+
+
+def test_a_name_that_turns_out_to_be_private_is_refused_at_each_connection(
+    sink: HttpSink, root: User, shop: Namespace, settings: Any
+) -> None:
+    channel(root, sink.url)
+    settings.TASKQ_PUSH_ALLOWED_NETWORKS = ()
+    look(idle())
+
+    assert send() == 0
+    assert sink.received == []
+    assert "not a public address" in AlertDelivery.objects.get().error
+
+
+def test_a_test_is_sent_without_an_incident(sink: HttpSink, root: User) -> None:
+    row, _ = channel(root, sink.url)
+    send_test(user=root, pk=row.pk)
+    send_test(user=root, pk=row.pk)
+    AlertDelivery.objects.update(due_at=NOW)
+
+    assert send() == 1
+    assert [json.loads(one.body)["type"] for one in sink.received] == ["alert.test"]
+
+
+def test_without_a_mail_server_it_says_so(root: User, shop: Namespace, settings: Any) -> None:
+    settings.EMAIL_BACKEND = sending.NO_SERVER
+    channel(root, "", "email", addresses=("ops@example.org",))
+    look(idle())
+
+    assert send() == 0
+    assert "EMAIL_URL is not set" in AlertDelivery.objects.get().error
