@@ -86,7 +86,7 @@ class DayReport:
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
         begun = time.monotonic()
-        up_s = java_times(self._spark)["up"]
+        up_s = java_times(self._spark).get("up", 0.0)
         for turn in range(RETRIES + 1):
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
             self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
@@ -119,7 +119,7 @@ class DayReport:
         summary = self._summary(files, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
         java = java_times(self._spark)
         seconds = {Stage.STARTING: up_s, **self._progress.seconds}  # of the process, and of this day
-        summary |= {"seconds": seconds, "java": java | {"up": java["up"] - up_s}}
+        summary |= {"seconds": seconds, "java": java | ({"up": java["up"] - up_s} if java else {})}
         self._output.write_summary(self._day, summary)
         with suppress(LakeError, OSError):
             self._cells.files.remove_stale()

@@ -18,6 +18,7 @@ import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from queues.spark_settings import write_properties
 
@@ -266,7 +267,12 @@ def java_is_alive(after: Exception) -> bool:
 
 
 def java_times(session: SparkSession) -> dict[str, float]:
-    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage."""
+    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage.
+
+    Nothing with Spark Connect: that process is the server's, and has other work.
+    """
+    if is_remote():
+        return {}
     factory: Any = session.sparkContext._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
     collectors = factory.getGarbageCollectorMXBeans()
     milliseconds = {
