@@ -163,6 +163,16 @@ def test_a_report_that_was_begun_before_midnight_is_not_mailed(maker: Maker, mon
     assert maker.days == [yesterday()]
 
 
+def test_of_today_hours_that_are_over_are_compacted_first(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    monkeypatch.setattr(runreport, "compact_closed_hours", lambda *, now: done.append((now.date(), maker.days)))
+
+    run("--today")
+
+    assert done == [(today(), [])]
+    assert [(day, trigger) for day, trigger, _spark in maker.asked] == [(today(), ReportTrigger.SCHEDULED)]
+
+
 def test_at_night_a_day_that_another_process_has_is_no_failure(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     maker.failures[yesterday()] = DayTakenError("taken")
     monkeypatch.setattr(runreport, "report_due_days", lambda *, today, make: make([yesterday()]))
