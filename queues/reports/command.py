@@ -97,7 +97,7 @@ def _report(asked: argparse.Namespace) -> None:
             for day in days:
                 try:
                     report = DayReport(
-                        spark, lake=asked.lake, output=output, day=day, holidays=frozenset(asked.holiday)
+                        spark, lake=asked.lake, output=output, day=day, holidays=frozenset(asked.holiday), today=today
                     )
                     report.run(master=options.master)
                 except Exception as error:

@@ -76,13 +76,22 @@ class DayReport:
     """Computes and writes the tables of a day; a file that is damaged is left out and named."""
 
     def __init__(
-        self, spark: SparkSession, *, lake: str, output: Output, day: date, holidays: Collection[date] = frozenset()
+        self,
+        spark: SparkSession,
+        *,
+        lake: str,
+        output: Output,
+        day: date,
+        holidays: Collection[date] = frozenset(),
+        today: date | None = None,
     ) -> None:
+        """`today`: when the command began, in UTC; None: now. A day that ends while it is computed is not complete: its
+        last events are still on their way into the lake."""
         self._spark, self._output, self._day, self._holidays = spark, output, day, holidays
         self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
         self._damaged: dict[str, DamagedFile] = {}
-        self._is_complete = False
+        self._is_complete = day < (today or datetime.now(UTC).date())
         self._pools_with_gaps: set[str] = set()
         self._counts: list[NewestCounts] = []
         self._damaged_counts: list[tuple[str, str]] = []
@@ -100,7 +109,6 @@ class DayReport:
         up_s = java_times(self._spark).get("up", 0.0)
         for turn in range(RETRIES + 1):
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
-            self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
             files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}

@@ -18,6 +18,7 @@ import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from queues.spark_settings import write_properties
 
@@ -276,7 +277,7 @@ def java_times(session: SparkSession) -> dict[str, float]:
 
     Nothing of a session of Spark Connect, whose Java runs elsewhere.
     """
-    if SparkContext._jvm is None:
+    if is_remote():
         return {}
     factory: Any = session.sparkContext._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
     collectors = factory.getGarbageCollectorMXBeans()
