@@ -31,9 +31,9 @@ SHARE: Final = 0.4
 """Of the machine's memory; the rest is for Redis, the web server and the file cache, which hold the jobs."""
 
 LEAST_MIB: Final = 640
-MOST_MIB: Final = 2_048
+MOST_MIB: Final = 1_792
 """Spark streams and spills, so more does not make a day's report faster; with what Java needs beside its heap the whole
-stays below 4 GiB."""
+stays below 3 GiB."""
 
 _LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 
