@@ -36,8 +36,8 @@ class Maker:
             listener.tell(Progress(day=day, stage="counting", share=0.4, message="12 files"))
             listener.tell(Progress(day=day, stage="counting", share=0.5))
             if day not in self.failures:
-                told = {"events": 1_234, "rows": 5, "took_s": 2.0, "warnings": ("hm",)}
-                listener.made(Made(day=day, is_complete=self.has_ended, **told))
+                made = Made(day=day, events=1_234, rows=5, took_s=2.0, warnings=("hm",), is_complete=self.has_ended)
+                listener.made(made)
             elif not listener.failed(day, self.failures[day]):
                 return
 
