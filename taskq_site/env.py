@@ -63,13 +63,17 @@ def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
     return number
 
 
-def read_size(name: str) -> int:
-    """Bytes, or a number with K, M, G or T (of 1024); 0: unset. Raises EnvError."""
+def read_size(name: str, *, minimum: int = 0) -> int:
+    """Bytes, or a number with K, M, G or T (of 1024); 0: unset. Raises EnvError also for less than `minimum`, where
+    somebody has forgotten the unit."""
     text = read_text(name)
     found = re.fullmatch(r"(\d{1,15})\s*([KMGT]?)(?:i?B)?", text or "0", re.IGNORECASE)
     if found is None:
         raise EnvError(f"{name}={text}: expected bytes, or a number with a unit such as 500M, 20G or 1T")
-    return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+    size = int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+    if 0 < size < minimum:
+        raise EnvError(f"{name}={text}: that is less than {minimum:,} bytes; is the unit missing, as in 20G?")
+    return size
 
 
 def read_price(name: str) -> Decimal | None:

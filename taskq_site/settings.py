@@ -245,7 +245,7 @@ if TASKQ_LAKE_URL.rstrip("/") == TASKQ_REPORTS_URL.rstrip("/"):
 TASKQ_LAKE_EVERY_S = read_int("TASKQ_LAKE_EVERY_S", default=300, minimum=1, maximum=86_400)
 # Whole days are deleted from the lake when they are older than that, or as long as it is larger; 0: never.
 TASKQ_LAKE_KEEP_DAYS = read_int("TASKQ_LAKE_KEEP_DAYS", default=0, minimum=0, maximum=10_000)
-TASKQ_LAKE_MAX_BYTES = read_size("TASKQ_LAKE_MAX_BYTES")
+TASKQ_LAKE_MAX_BYTES = read_size("TASKQ_LAKE_MAX_BYTES", minimum=1 << 20)
 
 # Events as an Iceberg table, too (empty: by command only): `sqlite`, or a catalog of pyiceberg's own configuration.
 TASKQ_ICEBERG_CATALOG = read_text("TASKQ_ICEBERG_CATALOG")

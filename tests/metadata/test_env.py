@@ -73,6 +73,19 @@ def test_a_size_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: s
         read_size("X")
 
 
+@pytest.mark.parametrize(("text", "size"), [("0", 0), ("1M", 1 << 20), ("20G", 20 << 30)])
+def test_a_size_may_have_a_minimum(monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
+    monkeypatch.setenv("X", text)
+    assert read_size("X", minimum=1 << 20) == size
+
+
+def test_a_number_whose_unit_was_forgotten_is_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the limit of the lake it would delete nearly all of it."""
+    monkeypatch.setenv("X", "20")
+    with pytest.raises(EnvError, match="less than 1,048,576 bytes; is the unit missing"):
+        read_size("X", minimum=1 << 20)
+
+
 def test_a_choice_is_found_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("X", "debug")
     assert read_choice("X", default="INFO", choices=("DEBUG", "INFO")) == "DEBUG"
