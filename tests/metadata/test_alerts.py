@@ -265,6 +265,16 @@ def test_what_fails_is_tried_again_with_the_same_id_until_it_is_given_up(
     assert row.last_error == "500 Internal Server Error"
 
 
+def test_what_an_endpoint_answers_is_text_that_every_database_takes(root: User, shop: Namespace) -> None:
+    channel(root, "https://example.org/")
+    look(idle())
+    (batch,) = sending._claim(NOW, timedelta(0))
+
+    assert sending._note(sending._Outcome(batch=batch, error="500 no\0thing"), NOW) == 0
+    assert AlertDelivery.objects.get().error == "500 nothing"
+    assert AlertChannel.objects.get().last_error == "500 nothing"
+
+
 def test_a_channel_that_fails_delays_no_other(sink: HttpSink, root: User, shop: Namespace) -> None:
     channel(root, "http://127.0.0.1:1024/nobody")
     channel(root, sink.url)

@@ -30,6 +30,7 @@ from queues import __version__
 from queues.http_client import HttpClient, HttpClientError, Resolver, client_tls, parse_target
 from queues.http_client.headers import write_headers
 from queues.models import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
+from queues.models.alert import ERROR_MAX
 from queues.services.push.endpoints import address_rules, signing_keys
 from queues.services.push.secrets import UnreadableSecretError
 from queues.services.push.signing import sign
@@ -221,13 +222,14 @@ def _mail(channel: AlertChannel, batch: Batch) -> None:
 
 
 def _note(outcome: _Outcome, now: datetime) -> int:
-    channel, error = outcome.batch[0].channel, outcome.error
+    # Of a stranger's answer: PostgreSQL takes no text with a NUL, and the other channels' alerts are still to be noted.
+    channel, error = outcome.batch[0].channel, outcome.error.replace("\0", "")[:ERROR_MAX]
     is_sent = outcome.is_tried and not error
     # All of a batch are due again at the same time, so that they stay in order.
     pause = _backoff(outcome.batch[0].attempts + 1) if outcome.is_tried else timedelta(0)
     for row in outcome.batch:
         row.attempts += outcome.is_tried
-        row.claim, row.error = "", error[:500]
+        row.claim, row.error = "", error
         if is_sent:
             row.sent_at = now
         elif _is_given_up(row, outcome, now):
@@ -237,7 +239,7 @@ def _note(outcome: _Outcome, now: datetime) -> int:
     AlertDelivery.objects.bulk_update(outcome.batch, ["attempts", "claim", "error", "sent_at", "failed_at", "due_at"])
     if not outcome.is_tried:
         return 0
-    changed: dict[str, object] = {"last_error": error[:500]} | ({} if error else {"last_sent_at": now})
+    changed: dict[str, object] = {"last_error": error} | ({} if error else {"last_sent_at": now})
     AlertChannel.objects.filter(pk=channel.pk).update(**changed)
     fields = {"action": "alerts.send", "channel": channel.pk, "alerts": len(outcome.batch)}
     if error:
