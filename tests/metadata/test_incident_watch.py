@@ -29,6 +29,7 @@ from queues.services.incidents.alerts.sending import prune_alerts
 from queues.services.incidents.findings import Finding, Look
 from queues.services.incidents.lines import line_of_row
 from queues.services.incidents.recording import KEPT, prune_incidents, record_look
+from queues.services.incidents.wording import say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -112,6 +113,11 @@ def test_an_error_budget_that_burns_too_fast_is_an_incident(shop: Namespace) -> 
     with override("zh-hans"):
         assert "60" in line.sentence
         assert "deliveries" not in line.sentence
+
+
+def test_who_may_not_know_how_many_events_were_dropped_is_not_told_that_there_were_none() -> None:
+    assert say("events_dropped", size=0, facts={}) == "Events were dropped."
+    assert say("events_dropped", size=7, facts={}) == "7 events were dropped."
 
 
 def test_a_budget_that_burns_slowly_is_no_critical_incident_however_many_jobs_are_late(shop: Namespace) -> None:
