@@ -242,6 +242,14 @@ def test_an_incident_outlives_its_namespace_and_is_not_inherited(shop: Namespace
     assert Incident.objects.get().scope is None
 
 
+def test_a_clock_that_was_wrong_stops_no_looks(db: None) -> None:
+    every = timedelta(seconds=5)
+    assert watch._take_look("default", now=NOW + timedelta(days=1), every=every)
+
+    assert watch._take_look("default", now=NOW, every=every)
+    assert not watch._take_look("default", now=NOW, every=every)
+
+
 def test_each_pool_is_looked_at_by_one_of_several_processes(db: None) -> None:
     every = timedelta(seconds=5)
 
