@@ -153,7 +153,13 @@ def test_the_watch_asks_the_further_detectors(shop: Namespace) -> None:
 
 
 def finding(now: datetime, **changes: Any) -> Look:
-    chosen = {"kind": IncidentKind.NO_CONSUMER, "pool": "default", "namespace": "shop", "queue": "q", "size": 9}
+    chosen: dict[str, Any] = {
+        "kind": IncidentKind.NO_CONSUMER,
+        "pool": "default",
+        "namespace": "shop",
+        "queue": "q",
+        "size": 9,
+    }
     return Look(pool="default", kinds=frozenset(IncidentKind), findings=(Finding(**chosen | changes, since=now),))
 
 

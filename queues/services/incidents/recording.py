@@ -126,7 +126,7 @@ class _Recording:
     def _fitting(self, new: Sequence[Finding], known: Collection[Incident]) -> Sequence[Finding]:
         room = OPEN_MAX - len(known)
         open_of = Counter(row.namespace for row in known)
-        fitting = []
+        fitting: list[Finding] = []
         for finding in sorted(new, key=lambda one: (-impact_of(one, now=self._now), one.subject)):
             if not finding.namespace or len(fitting) < room or open_of[finding.namespace] < ALWAYS_OPEN:
                 open_of[finding.namespace] += 1

@@ -1,6 +1,6 @@
 """Counts, every five minutes, how many deliveries of queues with an objective came in time.
 
-Redis keeps the waits of the last ten minutes (`queues.engine.stats.minutes`), in buckets that are at most 9 % wide. A
+Redis keeps the waits of the last ten minutes (`queues.engine.stats.minutes`), in buckets 19 % wide. A
 stretch is counted once its five minutes are over; counting it again, by another pump or after a crash, changes nothing.
 """
 
