@@ -23,7 +23,7 @@ from .measuring import Measured, measure
 
 EXECUTORS: Final = (1, 2, 4)
 EXECUTOR_MB: Final = 1_024
-PARTS: Final = ("starting", "listing", "counting", "percentiles", "writing")
+PARTS: Final = ("starting", "counting", "percentiles", "writing")
 
 
 def main() -> int:
@@ -60,9 +60,12 @@ def _section(shape: Shape, lakes: Path, scratch: Path) -> Section:
         Figure(name="events", unit="", runs=[summary["events"]]),
         Figure(name="fresh: command to rows", unit="s", runs=[fresh.seconds], bar=_most(shape.most_s)),
         *_parts(summary, fresh),
+        Figure(name="  seconds of processors", unit="s", runs=[fresh.cpu_s]),
         Figure(name="23 hours reduced before", unit="s", runs=[night.seconds]),
+        Figure(name="  seconds of processors", unit="s", runs=[night.cpu_s]),
         Figure(name="memory, all processes", unit="GiB", runs=[max(fresh.gib, night.gib)], bar=_most(MEMORY_GIB)),
         Figure(name="DuckDB", unit="s", runs=[duckdb.seconds]),
+        Figure(name="  seconds of processors", unit="s", runs=[duckdb.cpu_s]),
         Figure(name="DuckDB, memory", unit="GiB", runs=[duckdb.gib]),
     ]
     return Section(title=f"report of a day: {shape.name}", figures=figures)
@@ -72,7 +75,7 @@ def _parts(summary: dict[str, Any], whole: Measured) -> list[Figure]:
     """Where the time went."""
     seconds: dict[str, float] = summary["seconds"]
     rest = whole.seconds - sum(seconds.values())
-    parts = [*((name, seconds.get(name, 0.0)) for name in PARTS), ("commands, loading, compaction", rest)]
+    parts = [*((name, seconds.get(name, 0.0)) for name in PARTS), ("commands, listing, loading, compaction", rest)]
     java = [(f"Java: {name}", value) for name, value in summary["java"].items()]
     return [
         *(Figure(name=f"  {name}", unit="s", runs=[value]) for name, value in parts),

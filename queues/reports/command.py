@@ -12,18 +12,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 from queues import spark_settings
+from queues.lake.files import hour_folders
 from queues.lake.storage import Storage
 
 from .failures import BadSettingError, FutureDateError, ReportError, SparkMissingError
 
 SCRATCH: Final = "_scratch-"
 STOPPED: Final = 128 + signal.SIGTERM
+BRIEF_BYTES: Final = 8 << 20
+"""Of files of the lake, some half a million events: for so few Java does not make its fastest code."""
+
 OLD_S: Final = 86_400
 """Scratch of a run that was killed goes when it is a day old."""
 
@@ -86,12 +91,13 @@ def _report(asked: argparse.Namespace) -> None:
     options = session.SparkOptions(**_spark(asked))
     try:
         output = Output(storage=Storage(asked.out), run_id=asked.run)
+        options = replace(options, is_brief=_bytes_of(asked.lake, days) <= BRIEF_BYTES)
         Progress(days[0]).tell(Stage.STARTING, message=f"starting Spark ({options.master})")
         with _scratch(output.storage) as scratch, session.spark_session(options, scratch=scratch) as spark:
             for day in days:
                 try:
                     report = DayReport(
-                        spark, lake=asked.lake, output=output, day=day, holidays=frozenset(asked.holiday)
+                        spark, lake=asked.lake, output=output, day=day, holidays=frozenset(asked.holiday), today=today
                     )
                     report.run(master=options.master)
                 except Exception as error:
@@ -117,6 +123,13 @@ def _spark(asked: argparse.Namespace) -> dict[str, Any]:
     if settings.memory and settings.master.startswith("sc://"):
         raise BadSettingError("memory is the server's to set where Spark is reached through Spark Connect")
     return {"master": settings.master, "memory": settings.memory, "conf": {**of_file, **settings.conf}}
+
+
+def _bytes_of(lake: str, days: Sequence[date]) -> int:
+    """The size of what the lake has of these days. Raises LakeError."""
+    storage = Storage(lake)
+    folders = (folder for day in days for folder in hour_folders(storage, day))
+    return sum(entry.size for folder in folders for entry in storage.list(folder))
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -36,8 +36,9 @@ from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
 from .tables.comparisons import DIFFERS, backlog_of, begun_of
 from .tables.errors import errors_of
-from .tables.figures import figures_of, histograms_of, measures_of, metrics_of, sums_of
+from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
+from .tables.times import histograms_of, measures_of, metrics_of, scopes_of
 
 RETRIES = 10
 """How often a day begins again without files that turned out to be damaged, or with a new list of files. Damaged files
@@ -46,6 +47,9 @@ are found all at once, but those that only Spark cannot read one at a time."""
 DIFFERENCES_SHOWN = 5
 """Queues that are named of those whose events and counts do not agree."""
 
+
+BROADCAST_ROWS = 2_000_000
+"""Up to so many names of queues are sent to each executor (some 100 bytes each)."""
 
 PLANNED_ROWS = 1_000_000
 """As FEW_ROWS, for tables that are written side by side."""
@@ -61,17 +65,33 @@ class Done:
     last_at_ms: int | None
 
 
+class Times(NamedTuple):
+    """`measures_of` the day, and the `scopes_of` it."""
+
+    measures: DataFrame
+    scopes: DataFrame
+
+
 class DayReport:
     """Computes and writes the tables of a day; a file that is damaged is left out and named."""
 
     def __init__(
-        self, spark: SparkSession, *, lake: str, output: Output, day: date, holidays: Collection[date] = frozenset()
+        self,
+        spark: SparkSession,
+        *,
+        lake: str,
+        output: Output,
+        day: date,
+        holidays: Collection[date] = frozenset(),
+        today: date | None = None,
     ) -> None:
+        """`today`: when the command began, in UTC; None: now. A day that ends while it is computed is not complete: its
+        last events are still on their way into the lake."""
         self._spark, self._output, self._day, self._holidays = spark, output, day, holidays
         self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
         self._damaged: dict[str, DamagedFile] = {}
-        self._is_complete = False
+        self._is_complete = day < (today or datetime.now(UTC).date())
         self._pools_with_gaps: set[str] = set()
         self._counts: list[NewestCounts] = []
         self._damaged_counts: list[tuple[str, str]] = []
@@ -86,10 +106,9 @@ class DayReport:
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
         begun = time.monotonic()
-        up_s = java_times(self._spark)["up"]
+        up_s = java_times(self._spark).get("up", 0.0)
         for turn in range(RETRIES + 1):
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
-            self._is_complete = self._day < datetime.now(UTC).date()  # now: its last events may come while we compute
             lake_days = self._lake_days()
             files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
@@ -119,7 +138,7 @@ class DayReport:
         summary = self._summary(files, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
         java = java_times(self._spark)
         seconds = {Stage.STARTING: up_s, **self._progress.seconds}  # of the process, and of this day
-        summary |= {"seconds": seconds, "java": java | {"up": java["up"] - up_s}}
+        summary |= {"seconds": seconds, "java": java}
         self._output.write_summary(self._day, summary)
         with suppress(LakeError, OSError):
             self._cells.files.remove_stale()
@@ -200,14 +219,16 @@ class DayReport:
             with plain_plans(self._spark, wanted=self._cells.rows(*TABLES) <= FEW_ROWS):
                 counts, notable = self._cells.table("counts"), self._cells.table("notable")
                 done = _count(counts, self._cells.hours)
-                measures = keep(measures_of(self._cells.table("values")))
+                scopes = keep(scopes_of(counts))
+                looked_up = f.broadcast(scopes) if scopes.count() <= BROADCAST_ROWS else scopes
+                measures = keep(measures_of(self._cells.table("values"), looked_up))
                 lost_today = keep(lost_leases_of(notable).distinct())
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
                     most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
             plain = plain_plans(self._spark, wanted=most <= PLANNED_ROWS)
             with self._stage(Stage.WRITING, "writing the tables"), plain:
-                self._write_rest(counts, measures, notable, lost)
+                self._write_rest(counts, Times(measures, scopes), notable, lost)
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
                 self._handed_on = handed_on_by(figures, lost_today)
         finally:
@@ -220,12 +241,12 @@ class DayReport:
         events = read_events(self._spark, lake=self._lake, files=self._cells_before.missing)
         return lost_leases_of(self._cells_before.table("notable")).union(lost_leases_of(events))
 
-    def _write_rest(self, counts: DataFrame, measures: DataFrame, notable: DataFrame, lost: DataFrame) -> None:
+    def _write_rest(self, counts: DataFrame, times: Times, notable: DataFrame, lost: DataFrame) -> None:
         """Side by side: each is little data, and most of its time goes into one thread's planning."""
         side_by_side(
             self._spark,
-            lambda: self._write_figures(counts, metrics_of(measures), duplicates_of(notable, lost)),
-            lambda: self._write("histograms", histograms_of(measures), *SCOPE, "metric", "bucket"),
+            lambda: self._write_figures(counts, metrics_of(*times), duplicates_of(notable, lost)),
+            lambda: self._write("histograms", histograms_of(*times), *SCOPE, "metric", "bucket"),
             lambda: self._write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
             lambda: self._write("tries", tries_of(counts), *SCOPE, "attempt", "outcome"),
             lambda: self._write(

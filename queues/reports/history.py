@@ -52,16 +52,20 @@ class Before:
 
 
 def backlog_before(spark: SparkSession, *, lake: str, output: Output, day: date) -> Before:
-    """By the report of the day before. Without one it is not known, but on the first day that the lake has."""
+    """By the report of the day before. Without one it is not known, but on the first day that the lake has.
+
+    One that was made before that day was over does not say with what this one begins.
+    """
     yesterday = day - timedelta(days=1)
     run_id = output.run_that_counts(yesterday)
-    if run_id is None:
+    summary = output.read_summary(yesterday, run_id) if run_id is not None else {}
+    if run_id is None or summary.get("complete") is False:
         storage = Storage(lake)
         first = min((entry.name for entry in storage.list("") if entry.name.startswith("date=")), default="")
         is_first = first in ("", f"date={day.isoformat()}") and not deleted_days(storage)
         return Before(backlog=_backlog(figures_of_days(spark, [])), known=is_first)
     figures = figures_of_days(spark, [output.table_url(yesterday, "figures", run_id)])
-    report = Predecessor(date=yesterday.isoformat(), run=run_id, handed_on=output.handed_on(yesterday, run_id))
+    report = Predecessor(date=yesterday.isoformat(), run=run_id, handed_on=str(summary.get("handed_on", "")))
     return Before(backlog=_backlog(figures), known=True, report=report)
 
 
@@ -122,12 +126,13 @@ class Output:
         content = json.dumps(summary, indent=1, ensure_ascii=False).encode()
         self.storage.put(f"{self.folder(day)}/summary.json", content)
 
-    def handed_on(self, day: date, run_id: str) -> str:
-        """What a run's summary says of it; "" if it says nothing."""
+    def read_summary(self, day: date, run_id: str) -> dict[str, Any]:
+        """Of a run; nothing if it has none, or something else."""
         try:
-            return str(json.loads(self.storage.read(f"{self.folder(day, run_id)}/summary.json"))["handed_on"])
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            return ""
+            summary = json.loads(self.storage.read(f"{self.folder(day, run_id)}/summary.json"))
+        except (FileNotFoundError, ValueError):
+            return {}
+        return summary if isinstance(summary, dict) else {}
 
     def forget(self, day: date) -> None:
         """Delete what this run has written for a day, if anything."""

@@ -169,7 +169,8 @@ class CellFiles:
     def _look(self, path: str) -> list[int]:
         """Size, CRC-32 of the footer and rows of a Parquet file. Raises OSError, LakeError, ArrowException."""
         with self._storage.open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
+            file.seek(0, os.SEEK_END)  # not every file system's answers with the place
+            size = file.tell()
             file.seek(max(size - _END, 0))
             footer = int.from_bytes(file.read(4), "little") + _END
             file.seek(max(size - footer, 0))

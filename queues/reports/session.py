@@ -18,6 +18,7 @@ import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from queues.spark_settings import write_properties
 
@@ -123,14 +124,20 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}%n
 """
 
 
+_BRIEF: Final = " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""Without the compiler that takes long to make fast code: where there is little to do, that is most of the work."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkOptions:
     """`memory`: of the heap, such as `2g`: the driver's with a local master, each executor's with a cluster; empty: by
-    the machine, or as the cluster says. `conf`: anything else of Spark's, which wins over everything here."""
+    the machine, or as the cluster says. `conf`: anything else of Spark's, which wins over everything here. `is_brief`:
+    little is to be computed."""
 
     master: str = LOCAL
     memory: str = ""
     conf: Mapping[str, str] = field(default_factory=dict)
+    is_brief: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -204,7 +211,7 @@ def _of_process(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, 
     """Settings with which the Java process here begins."""
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
-        " -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData",
+        f" -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData{_BRIEF if options.is_brief else ''}",
         "spark.ui.enabled": "false",
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # half of all calls from Python to Java
         "spark.ui.showConsoleProgress": "false",
@@ -266,7 +273,12 @@ def java_is_alive(after: Exception) -> bool:
 
 
 def java_times(session: SparkSession) -> dict[str, float]:
-    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage."""
+    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage.
+
+    Nothing of a session of Spark Connect, whose Java runs elsewhere.
+    """
+    if is_remote():
+        return {}
     factory: Any = session.sparkContext._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
     collectors = factory.getGarbageCollectorMXBeans()
     milliseconds = {

@@ -143,6 +143,16 @@ def test_old_days_go_with_their_cells_and_reports_stay(place: Place, caplog: pyt
     assert row.bytes == sum(size.bytes for size in measure_lake(str(place.root / "lake")).days.values())
 
 
+def test_a_host_whose_clock_is_ahead_does_not_take_young_days_for_old(tmp_path: Path) -> None:
+    today = datetime.now(UTC).date()
+    add_day(today - timedelta(days=3))
+    add_day(today - timedelta(days=2))
+    write_events(tmp_path / "lake", [event("published", at(today - timedelta(days=3), 9), job="01J")])
+    urls = {"TASKQ_LAKE_URL": str(tmp_path / "lake"), "TASKQ_REPORTS_URL": str(tmp_path / "reports")}
+    with override_settings(**urls, TASKQ_LAKE_KEEP_DAYS=30):
+        assert prune_lake(today=today + timedelta(days=365)).deleted == []
+
+
 def test_a_lake_that_is_too_large_loses_its_oldest_days(place: Place) -> None:
     size = measure_lake(str(place.root / "lake")).total.bytes
     with override_settings(TASKQ_LAKE_MAX_BYTES=size // 2 + 10):

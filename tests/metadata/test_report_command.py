@@ -28,6 +28,7 @@ class Maker:
     def __init__(self) -> None:
         self.asked: list[tuple[date, ReportTrigger, SparkSettings]] = []
         self.failures: dict[date, ReportFailedError] = {}
+        self.has_ended = True
 
     def __call__(self, *, days: list[date], order: Order, listener: Listener) -> None:
         for day in days:
@@ -35,7 +36,8 @@ class Maker:
             listener.tell(Progress(day=day, stage="counting", share=0.4, message="12 files"))
             listener.tell(Progress(day=day, stage="counting", share=0.5))
             if day not in self.failures:
-                listener.made(Made(day=day, events=1_234, rows=5, took_s=2.0, warnings=("hm",), is_complete=True))
+                told = {"events": 1_234, "rows": 5, "took_s": 2.0, "warnings": ("hm",)}
+                listener.made(Made(day=day, is_complete=self.has_ended, **told))
             elif not listener.failed(day, self.failures[day]):
                 return
 
@@ -149,6 +151,26 @@ def test_at_night_it_makes_what_is_due_and_mails_yesterdays(maker: Maker, monkey
     assert maker.days == due
     assert mailed == [yesterday()]
     assert compacted == [yesterday() - timedelta(days=back) for back in (2, 1, 0)]
+
+
+def test_a_report_that_was_begun_before_midnight_is_not_mailed(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    maker.has_ended = False
+    monkeypatch.setattr(runreport, "today", yesterday)
+    monkeypatch.setattr(runreport, "mail_report", lambda *, day: pytest.fail("it has not all of the day"))
+
+    run("--today")
+
+    assert maker.days == [yesterday()]
+
+
+def test_of_today_hours_that_are_over_are_compacted_first(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    monkeypatch.setattr(runreport, "compact_closed_hours", lambda *, now: done.append((now.date(), maker.days)))
+
+    run("--today")
+
+    assert done == [(today(), [])]
+    assert [(day, trigger) for day, trigger, _spark in maker.asked] == [(today(), ReportTrigger.SCHEDULED)]
 
 
 def test_at_night_a_day_that_another_process_has_is_no_failure(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:

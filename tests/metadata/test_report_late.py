@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,7 @@ from django.test import override_settings
 
 from queues.models import ReportDay, ReportState
 from queues.services.reporting.making.due_days import due_days, report_due_days
-from queues.services.reporting.making.upkeep import LATE_DAYS, reopen_late_days
+from queues.services.reporting.making.upkeep import LATE_DAYS, compact_closed_hours, reopen_late_days
 from tests.support.reports import at, event, write_events, write_report
 
 from .reporting import Place, add_day
@@ -107,3 +107,19 @@ def test_old_days_half_days_and_reports_that_do_not_say_what_they_saw_are_left_a
         assert reopen_late_days(today=TODAY) == []
 
     assert [record.__dict__["day"] for record in caplog.records] == [str(back(2))]
+
+
+@pytest.mark.parametrize(("minutes", "compacted"), [(5, []), (6, [9]), (66, [9, 10])])
+def test_hours_of_today_are_compacted_when_their_last_events_are_in_the_lake(
+    place: Place, minutes: int, compacted: list[int]
+) -> None:
+    for hour in (9, 10, 11):
+        for second in (1, 2):
+            write_events(place.root / "lake", [event("published", at(TODAY, hour, seconds=second), job="01J")])
+    now = datetime(TODAY.year, TODAY.month, TODAY.day, 10, tzinfo=UTC) + timedelta(minutes=minutes)
+
+    with override_settings(TASKQ_LAKE_EVERY_S=300):
+        compact_closed_hours(now=now)
+
+    folder = place.root / "lake" / f"date={TODAY}"
+    assert [hour for hour in (9, 10, 11) if list(folder.glob(f"hour={hour:02d}/compact-*"))] == compacted

@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 from django.core.management import call_command
 from django.test import override_settings
+from django.utils import timezone
 
 from queues.management.commands import runreport
 from queues.models import ReportDay, ReportState
@@ -44,10 +45,12 @@ def in_a_row(lake: Path, number: int) -> None:
 
 
 class Maker:
-    """Makes reports that follow from those before them. `changes`: days whose backlogs come out otherwise."""
+    """Makes reports that follow from those before them. `changes`: days whose backlogs come out otherwise.
+    `has_files`: of the days before."""
 
-    def __init__(self, *changes: date) -> None:
+    def __init__(self, *changes: date, has_files: bool = True) -> None:
         self.changes = changes
+        self.has_files = has_files
         self.made: list[date] = []
 
     def make(self, days: Sequence[date]) -> bool:
@@ -55,8 +58,10 @@ class Maker:
             self.made.append(day)
             before = ReportDay.objects.filter(pk=day - timedelta(days=1)).first()
             handed_on = f"of {day}" + (" anew" if day in self.changes else "")
-            taken = before.handed_on if before else ""
-            ReportDay.objects.filter(pk=day).update(state=ReportState.DONE, taken_over=taken, handed_on=handed_on)
+            taken = before.handed_on if before and self.has_files else ""
+            ties = {"taken_over": taken, "handed_on": handed_on}
+            now = timezone.now()
+            ReportDay.objects.filter(pk=day).update(state=ReportState.DONE, claimed_at=now, reported_at=now, **ties)
         return True
 
     def __call__(self, *, days: list[date], order: Order, listener: Listener) -> None:
@@ -87,7 +92,7 @@ def test_a_report_made_anew_by_hand_takes_those_along_that_follow_until_one_stay
 
 def test_so_it_is_at_night(lake: Path) -> None:
     in_a_row(lake, 5)
-    ReportDay.objects.filter(pk=back(5)).update(handed_on="other")
+    ReportDay.objects.filter(pk=back(5)).update(handed_on="other", reported_at=timezone.now())
     maker = Maker(back(4), back(3))
 
     report_due_days(today=lambda: TODAY, make=maker.make)
@@ -97,7 +102,8 @@ def test_so_it_is_at_night(lake: Path) -> None:
 
 def test_a_day_that_was_made_before_the_one_before_it_is_made_again(lake: Path) -> None:
     in_a_row(lake, 2)
-    ReportDay.objects.filter(pk=back(1)).update(taken_over="")
+    earlier = timezone.now() - timedelta(hours=1)
+    ReportDay.objects.filter(pk=back(1)).update(taken_over="", claimed_at=earlier, reported_at=earlier)
 
     assert reopen_successors(today=TODAY) == [back(1)]
 
@@ -107,8 +113,21 @@ def test_a_day_that_was_made_before_the_one_before_it_is_made_again(lake: Path) 
 
 def test_what_was_deleted_from_the_lake_and_reports_that_hand_nothing_on_are_left_alone(lake: Path) -> None:
     in_a_row(lake, 4)
-    ReportDay.objects.filter(pk=back(4)).update(handed_on="other")
+    ReportDay.objects.filter(pk=back(4)).update(handed_on="other", reported_at=timezone.now())
     (lake / f"date={back(3)}").rmdir()
-    ReportDay.objects.filter(pk=back(2)).update(handed_on="")
+    ReportDay.objects.filter(pk=back(2)).update(handed_on="", reported_at=timezone.now())
 
     assert reopen_successors(today=TODAY) == []
+
+
+def test_where_the_files_of_the_day_before_are_gone_a_report_is_not_made_again_and_again(lake: Path) -> None:
+    in_a_row(lake, 3)
+    ReportDay.objects.filter(pk=back(1)).update(state=ReportState.FAILED)
+    maker = Maker(has_files=False)
+
+    for _minute in range(3):  # the pump starts the command whenever a day is due
+        if due_days(today=TODAY):
+            report_due_days(today=lambda: TODAY, make=maker.make)
+
+    assert maker.made == [back(1)]
+    assert due_days(today=TODAY) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -132,17 +133,37 @@ def test_what_compaction_takes_while_it_is_read_is_not_called_damaged(
             path = live[0].url.replace("///", "/")
             raise RuntimeError(f"[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file {path}.")
 
+    summary = without_spark(monkeypatch, lake, out, reduce)
+
+    assert read == [2, 1]
+    assert (summary["events"], summary["files"], summary["lake_rows"]) == (2, 1, 2)
+    assert (summary["corrupt"], summary["warnings"]) == ([], [])
+
+
+def test_a_day_that_ends_while_it_is_computed_is_not_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = tmp_path / "lake"
+    write_lake(lake, published(3))
+
+    summary = without_spark(monkeypatch, lake, tmp_path / "out", lambda *_: None, today=date.fromisoformat(DAY))
+
+    assert (summary["events"], summary["complete"]) == (1, False)
+
+
+Reduce = Callable[[DayReport, str], None]
+
+
+def without_spark(
+    monkeypatch: pytest.MonkeyPatch, lake: Path, out: Path, reduce: Reduce, *, today: date | None = None
+) -> dict[str, Any]:
+    """The summary of a report of which nothing is computed."""
+
     def write_tables(report: DayReport) -> Done:
         return Done(events=sum(file.rows for file in report._live), demo=False, by_kind={}, last_at_ms=None)
 
     monkeypatch.setattr(DayReport, "_reduce", reduce)
     monkeypatch.setattr(DayReport, "_write_tables", write_tables)
     monkeypatch.setattr(day_module, "java_times", lambda _spark: {"up": 1.0})
-    spark: Any = SimpleNamespace(version="4")  # nothing is computed
+    spark: Any = SimpleNamespace(version="4")
     output = Output(storage=Storage(str(out)), run_id="one")
-
-    summary = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(DAY)).run(master="local")
-
-    assert read == [2, 1]
-    assert (summary["events"], summary["files"], summary["lake_rows"]) == (2, 1, 2)
-    assert (summary["corrupt"], summary["warnings"]) == ([], [])
+    report = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(DAY), today=today)
+    return report.run(master="local")

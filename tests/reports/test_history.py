@@ -184,3 +184,17 @@ def test_days_may_be_reported_in_any_order(run_day: RunDay, tmp_path: Path) -> N
         for table in tables:
             assert read_table(backward, day, table, run) == read_table(forward, day, table, str(number)), (day, table)
     assert sum(row["duplicates"] for row in read_table(forward, days[1], "figures", "1")) == 4
+
+
+def test_a_report_of_a_day_that_went_on_does_not_say_what_the_next_day_began_with(
+    run_day: RunDay, tmp_path: Path
+) -> None:
+    lake, out = tmp_path / "lake", tmp_path / "out"
+    write_lake(lake, [*published(DAYS[0], 5), *acked(DAYS[1], 1)])
+    run_day(lake, out, DAYS[0])
+    make_current(out, DAYS[0])
+    place = out / f"date={DAYS[0]}" / "run=one" / "summary.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"complete": False}))
+
+    assert run_day(lake, out, DAYS[1])["predecessor"] is None
+    assert backlogs(out, DAYS[1])["q", None] == (0, False)

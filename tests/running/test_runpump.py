@@ -51,6 +51,7 @@ def test_once_runs_each_role_for_every_pool_and_prints_what_it_did(site: Site) -
         "default sweeper: queues=0 jobs=0 dead=0",
         "default deleter: queues=0 jobs=0 dead=0",
         "default bounds: queues=0 jobs=0 dead=0",
+        "default objectives: queues=0 jobs=0 dead=0",
         "default survey: queues=1 jobs=0 dead=0",
         "default drain: queues=1 jobs=6 dead=0",
         "default counts: queues=0 jobs=0 dead=0",

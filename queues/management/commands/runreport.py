@@ -120,7 +120,7 @@ class Command(BaseCommand):
             logger.warning("report: %s", text, extra=fields)
         if len(made.warnings) > WARNINGS_SAID:
             logger.warning("report: %s warnings in all; the report has them", len(made.warnings), extra=fields)
-        if self._is_scheduled and made.day == yesterday():
+        if self._is_scheduled and made.is_complete and made.day == yesterday():
             mail_report(day=made.day)
 
     def _note_failed(self, day: date, failure: ReportFailedError) -> bool:

@@ -120,18 +120,16 @@ def changes_of(
     values = [f.expr(f"collect_list(CAST({name} AS double)) AS past_{name}") for name in FIGURES]
     rows = _keyed(past).groupBy(*key).agg(f.expr("CAST(count(*) AS int) AS weeks"), *values)
     rows = rows.join(_keyed(today).select(*key, *READ), key, "full")
-    # A day's row is there in each week in which its hours are.
-    rows = rows.withColumn("weeks", f.expr(f"max(weeks) OVER (PARTITION BY {', '.join((*by, *SCOPE))})"))
+    scope = ", ".join((*by, *SCOPE))
     # Work that comes an hour earlier or later than in past weeks is no spike.
-    near = (
-        f"PARTITION BY {', '.join((*by, *SCOPE))}, hour = {DAY} ORDER BY hour RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING"
-    )
+    near = f"PARTITION BY {scope}, hour = {DAY} ORDER BY hour RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING"
     highs = {f"high_{name}": f.expr(f"max(array_max(past_{name})) OVER ({near})") for name in _OF_HOURS}
-    rows = rows.withColumns(highs)
+    # A day's row is there in each week in which its hours are. (After the other window, whose order serves this one.)
+    rows = rows.withColumns(highs).withColumn("weeks", f.expr(f"max(weeks) OVER (PARTITION BY {scope})"))
     judged = _distances(_long(rows.where("weeks > 0").where(_IS_BUSY), by)).withColumn(
         "verdict", _verdict(complete=complete, holiday=holiday)
     )
-    day = f"max(verdict) FILTER (WHERE hour = {DAY}) OVER (PARTITION BY {', '.join((*by, *SCOPE, 'figure'))})"
+    day = f"max(verdict) FILTER (WHERE hour = {DAY}) OVER (PARTITION BY {scope}, figure)"
     told = judged.withColumn("of_day", f.expr(day)).where(
         f"hour = {DAY} OR verdict = '{Verdict.WORSE}' AND of_day IN ('{Verdict.USUAL}', '{Verdict.BETTER}')"
     )
@@ -163,7 +161,7 @@ _IS_BUSY: Final = (
 
 def _long(rows: DataFrame, by: Sequence[str]) -> DataFrame:
     """A row for each figure: (value, past, jobs, high) and its rule. `high`: the most that there was at this hour or
-    one beside it in any past week."""
+    one beside it in any past week. Of hours, only figures that may be flagged."""
     structs = []
     for name, rule in RULES.items():
         past = f"coalesce(past_{name}, array())"
@@ -176,10 +174,8 @@ def _long(rows: DataFrame, by: Sequence[str]) -> DataFrame:
         flags = f"{_sql(rule.of_hours)} AS of_hours, {_sql(rule.has_better)} AS has_better"
         high = f"coalesce(CAST(high_{name} AS double), 0D)" if rule.of_hours else "0D"
         structs.append(f"struct({said}, {numbers}, {flags}, {high} AS high, {value} AS value, {past} AS past)")
-    long = rows.selectExpr(*by, *_AT, f"inline(array({', '.join(structs)}))")
-    # Times of several queues together jump where one of them has a few jobs more or less.
-    is_judged = f"hour = {DAY} OR of_hours AND (scale != '{Scale.TIME}' OR queue != '')"
-    return long.where(f"({is_judged}) AND size(past) > 0")
+    judged = f"filter(array({', '.join(structs)}), one -> size(one.past) > 0 AND (hour = {DAY} OR {_MAY_BE_FLAGGED}))"
+    return rows.selectExpr(*by, *_AT, f"inline({judged})")
 
 
 def _sql(flag: bool) -> str:
@@ -203,13 +199,25 @@ def _distances(long: DataFrame) -> DataFrame:
     return scaled.withColumn("score", f.expr(f"away / ({spread})"))
 
 
-def _scaled(value: str) -> str:
+def _scaled(value: str, scale: str = "scale") -> str:
     return (
-        f"CASE scale WHEN '{Scale.COUNT}' THEN 2 * sqrt({value} + 0.375D)"
+        f"CASE {scale} WHEN '{Scale.COUNT}' THEN 2 * sqrt({value} + 0.375D)"
         f" WHEN '{Scale.TIME}' THEN ln(greatest({value}, 1D))"
         f" ELSE 2 * asin(sqrt({value})) END"
     )
 
+
+_MAY_BE_FLAGGED: Final = f"""
+    one.of_hours
+    AND (one.scale != '{Scale.TIME}' OR queue != '')
+    AND abs(one.value - IF(one.value > one.high, array_min(one.past), array_max(one.past))) >= one.least
+    AND (one.value > one.high OR one.value < array_min(one.past))
+    AND abs({_scaled("one.value", "one.scale")}
+        - {_scaled("IF(one.value > one.high, array_min(one.past), array_max(one.past))", "one.scale")})
+        > {HOUR_SPREADS}D * IF(one.scale = '{Scale.COUNT}', 1D, one.varies)
+"""
+"""Of an hour: whether it is out of line with all past weeks, and far enough from the farthest of them. Cheap, and true
+of few, so that few are judged. Times of several queues together jump where one has a few jobs more: left out."""
 
 _CHANCE: Final = (
     f"CASE scale WHEN '{Scale.COUNT}' THEN 1D WHEN '{Scale.TIME}' THEN 2 / sqrt(greatest(jobs, 1D))"
@@ -239,6 +247,5 @@ def _verdict(*, complete: bool, holiday: bool) -> Column:
     return f.expr(
         f"CASE WHEN seen < {LEAST_WEEKS} THEN '{Verdict.TOO_FEW_WEEKS}'"
         f" WHEN value IS NULL OR abs(score) <= {spreads} OR abs(value - usual) < least THEN '{Verdict.USUAL}'"
-        f" WHEN hour != {DAY} AND IF(score > 0, value <= high, value >= array_min(past)) THEN '{Verdict.USUAL}'"
         f" WHEN {is_worse} THEN '{Verdict.WORSE}' WHEN has_better THEN '{Verdict.BETTER}' ELSE '{Verdict.USUAL}' END"
     )

@@ -1,7 +1,6 @@
-"""Figures of each queue, namespace, hour and day; exact percentiles; histograms that add up over days.
+"""Figures of each queue, namespace, hour and day, level by level.
 
-All of it is made of cells (`cells`), level by level: a queue's day and a namespace's hour of the queue's hours, a
-namespace's day of the namespace's hours.
+A queue's day and a namespace's hour are made of the queue's hours, a namespace's day of the namespace's hours.
 """
 
 from __future__ import annotations
@@ -10,76 +9,21 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from .cells import DAY, KEY, METRICS, SCOPE, bucket_of
-
-PERCENTS: Final = (50, 90, 95, 99)
+from .cells import DAY, KEY, METRICS, SCOPE
+from .times import PERCENTS
 
 Summing = Callable[[DataFrame, Sequence[Column | str]], DataFrame]
 """Groups rows by these columns and sums up all others."""
 
 
-def at_all_levels(of_queues: DataFrame, add_up: Summing, *by: str) -> DataFrame:
-    """Rows of queues and hours, and those of the other three levels. `by`: more columns that groups have in common."""
-    return reduce(DataFrame.unionByName, levels_of(of_queues, add_up, *by))
-
-
-def levels_of(of_queues: DataFrame, add_up: Summing, *by: str) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-    """Of queues' hours, queues' days, namespaces' hours, namespaces' days."""
-    day = f.lit(DAY).alias("hour")
-    of_namespaces = add_up(of_queues, ("pool", "namespace", f.lit("").alias("queue"), "hour", *by))
-    return (
-        of_queues,
-        add_up(of_queues, (*SCOPE, day, *by)),
-        of_namespaces,
-        add_up(of_namespaces, (*SCOPE, day, *by)),
-    )
-
-
-def measures_of(values: DataFrame) -> DataFrame:
-    """(KEY, metric, bucket, jobs, sum_ms, max_ms, p50, …) at each level; the bucket is null for hours.
-
-    A percentile is in the row of the bucket that it lies in, and null in others.
-    """
-    of_hours, of_days, of_namespaces, of_their_days = levels_of(values, _add_up_values, "metric", "ms")
-    parts = [_measured(rows, f.lit(None).cast("int")) for rows in (of_hours, of_namespaces)]
-    parts += [_measured(rows, bucket_of(f.col("ms"))) for rows in (of_days, of_their_days)]
-    return reduce(DataFrame.unionByName, parts)
-
-
-def _add_up_values(values: DataFrame, by: Sequence[Column | str]) -> DataFrame:
-    return values.groupBy(*by).agg(f.sum("n").alias("n"))
-
-
-def _measured(values: DataFrame, bucket: Column) -> DataFrame:
-    group = Window.partitionBy(*KEY, "metric")
-    upward = group.orderBy("ms").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    ranked = values.withColumns({"upto": f.sum("n").over(upward), "total": f.sum("n").over(group), "bucket": bucket})
-    # Nearest rank: the least value that at least this share of the values does not exceed. In whole numbers.
-    percentiles = [f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS]
-    others = ("sum(n) AS jobs", "sum(ms * n) AS sum_ms", "max(ms) AS max_ms")
-    return ranked.groupBy(*KEY, "metric", "bucket").agg(*map(f.expr, (*others, *percentiles)))
-
-
-def metrics_of(measures: DataFrame) -> DataFrame:
-    """(KEY, wait_count, wait_sum, wait_max, wait_p50, …), times in ms."""
-    parts = {"count": "sum(IF({here}, jobs, 0))", "sum": "sum(IF({here}, sum_ms, NULL))"}
-    parts["max"] = "max(IF({here}, max_ms, NULL))"
-    parts |= {f"p{percent}": f"min(IF({{here}}, p{percent}, NULL))" for percent in PERCENTS}
-    columns = [
-        how.format(here=f"metric = '{metric}'") + f" AS {metric}_{part}"
-        for metric in METRICS
-        for part, how in parts.items()
-    ]
-    means = [f"{metric}_sum / nullif({metric}_count, 0) AS {metric}_mean" for metric in METRICS]
-    return measures.groupBy(*KEY).agg(*map(f.expr, columns)).selectExpr("*", *means)
-
-
-def histograms_of(measures: DataFrame) -> DataFrame:
-    """(scope, metric, bucket, jobs) of the day; `queue` "" for a namespace."""
-    return measures.where(f"hour = {DAY}").select(*SCOPE, "metric", "bucket", "jobs")
+def at_all_levels(of_queues: DataFrame, add_up: Summing) -> DataFrame:
+    """Rows of queues and hours, and those of the other three levels."""
+    of_namespaces = add_up(of_queues, ("pool", "namespace", f.lit("").alias("queue"), "hour"))
+    of_days = [add_up(rows, (*SCOPE, f.lit(DAY).alias("hour"))) for rows in (of_queues, of_namespaces)]
+    return reduce(DataFrame.unionByName, (of_queues, of_namespaces, *of_days))
 
 
 KINDS: Final = (

@@ -37,14 +37,13 @@ def read_burn_rates(*, pool: str, namespace: str, queue: str) -> BurningQueue | 
     return next(_of_rows(pool, read_metadata(lambda: list(rows.select_related("namespace")))), None)
 
 
-def list_burn_rates(*, pool: str, now: datetime, most: int | None = None) -> list[BurningQueue]:
+def list_burn_rates(*, pool: str, now: datetime) -> list[BurningQueue]:
     """Of all queues of a pool that were counted lately, the fastest first. Raises MetadataUnavailableError."""
     rows = ObjectiveWindow.objects.filter(namespace__pool__name=pool, recorded_until__gt=now - STALE)
-    found = sorted(
+    return sorted(
         _of_rows(pool, read_metadata(lambda: list(rows.select_related("namespace")))),
         key=lambda one: (-one.rates.rates["1h"], one.namespace, one.queue),
     )
-    return found[:most]
 
 
 def _of_rows(pool: str, rows: Iterable[ObjectiveWindow]) -> Iterator[BurningQueue]:

@@ -114,12 +114,13 @@ def make_rows(*, files: ReportFiles, run_id: str, is_demo: bool) -> tuple[list[Q
     tables = {name: Table(files.read_rows(run_id, name)) for name in LISTS}
     days |= {key: SILENT for key in tables["changes"].flagged if key not in days}
     kept = _chosen(days)
+    names = {queue for _, _, queue in kept}
     hours: dict[Key, list[dict[str, Any]]] = defaultdict(list)
-    for row in files.read_rows(run_id, "figures", of_hours=True):
+    for row in files.read_rows(run_id, "figures", of_hours=True, queues=names):
         if (key := key_of(row)) in kept:
             hours[key].append(_short(row))
     bars: dict[Key, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
-    for bar in files.read_rows(run_id, "histograms"):
+    for bar in files.read_rows(run_id, "histograms", queues=names):
         if (key := key_of(bar)) in kept and bar["metric"] in METRICS:
             bars[key][bar["metric"]][bar["bucket"]] = bar["jobs"]
     scopes = _scopes(files.day, is_demo=is_demo)

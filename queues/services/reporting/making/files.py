@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from enum import StrEnum
 from typing import Any, Final
 
@@ -101,9 +101,12 @@ class ReportFiles:
             raise BadResultsError(f"the report's summary is no object: {path}")
         return summary
 
-    def read_rows(self, run_id: str, table: str, *, of_hours: bool | None = None) -> Iterator[dict[str, Any]]:
+    def read_rows(
+        self, run_id: str, table: str, *, of_hours: bool | None = None, queues: Collection[str] | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Rows of a table, by the names in the contract; times in ms since 1970. `of_hours`: only those of hours, or of
-        whole days. Raises BadResultsError."""
+        whole days. `queues`: only those of queues of these names. Raises BadResultsError."""
+        names_wanted = None if queues is None else pa.array(sorted(queues), pa.string())
         folder = f"{self._of_run(run_id)}/{table}.parquet"
         try:
             names = [entry.name for entry in self.storage.list(folder) if _is_data(entry.name)]
@@ -111,7 +114,7 @@ class ReportFiles:
                 raise BadResultsError(f"the report has no table {table}")
             for name in names:
                 with self.storage.open(f"{folder}/{name}", "rb") as file:
-                    yield from _rows_of(file, table, of_hours)
+                    yield from _rows_of(file, table, of_hours, names_wanted)
         except (OSError, LakeError, pa.ArrowException) as error:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
@@ -158,26 +161,28 @@ def _is_data(name: str) -> bool:
     return name.endswith(".parquet") and name[0] not in "_."
 
 
-def _rows_of(file: Any, table: str, of_hours: bool | None) -> Iterator[dict[str, Any]]:
+def _rows_of(file: Any, table: str, of_hours: bool | None, queues: Any) -> Iterator[dict[str, Any]]:
+    """`queues`: an array of names; None: all."""
     parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="ms", page_checksum_verification=True)
     check_columns(table, parquet.schema_arrow)
-    for batch in parquet.iter_batches(BATCH_ROWS, columns=list(TABLES[table])):
+    names = list(TABLES[table])
+    for batch in parquet.iter_batches(BATCH_ROWS, columns=names):
         if of_hours is not None:
             is_day = pc.is_null(batch["hour"])
             batch = batch.filter(pc.invert(is_day) if of_hours else is_day)
-        for row in batch.to_pylist():
-            if any(row[name] is None for name in SCOPE):
-                raise BadResultsError(f"the report's table {table} has a row about no queue")
-            yield {name: _plain(value) for name, value in row.items()}
+        if any(batch[name].null_count for name in SCOPE):
+            raise BadResultsError(f"the report's table {table} has a row about no queue")
+        if queues is not None:
+            batch = batch.filter(pc.is_in(batch["queue"].cast(pa.string()), value_set=queues))
+        columns = [_plain(batch[name]).to_pylist() for name in names]
+        yield from (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
 
 
-def _plain(value: Any) -> Any:
-    """Times as ms since 1970, as JSON can hold them; what is no number as None."""
-    if isinstance(value, datetime):
-        return _ms(value)
-    return None if isinstance(value, float) and value != value else value
-
-
-def _ms(at: datetime) -> int:
-    """Spark may write times without a zone; they are UTC."""
-    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1_000)
+def _plain(column: pa.Array) -> pa.Array:
+    """Times as ms since 1970, as JSON can hold them; what is no number as null. Spark may write times without a zone;
+    they are UTC."""
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())
+    if pa.types.is_floating(column.type):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column

@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from queues.lake.deletion import Deletion, LakeSize, Size, delete_day, measure_lake, remove_deleted
@@ -149,8 +150,10 @@ class PrunedLake:
 def prune_lake(*, today: date, should_stop: Callable[[], bool] = lambda: False) -> PrunedLake:
     """Delete what TASKQ_LAKE_KEEP_DAYS and TASKQ_LAKE_MAX_BYTES say, and what is left of deleted days; note the size.
 
+    Of this host's clock and the database's the one that is behind says what is old: deletion cannot be undone.
     Raises LakeError, database errors.
     """
+    today = min(today, _database_date())
     for day in remove_deleted(settings.TASKQ_LAKE_URL):
         logger.warning("rest of a deleted day removed", extra={"action": "lake.delete", "day": str(day)})
         _delete_cells(day)
@@ -159,6 +162,13 @@ def prune_lake(*, today: date, should_stop: Callable[[], bool] = lambda: False) 
     deleted = delete_days(plan, should_stop=should_stop)
     _note_size(plan.lake, without=deleted)
     return PrunedLake(deleted=deleted, kept=plan.kept)
+
+
+def _database_date() -> date:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CURRENT_DATE")  # of connections, the time zone is UTC
+        (found,) = cursor.fetchone()
+    return date.fromisoformat(str(found))
 
 
 def _note_size(lake: LakeSize, *, without: Sequence[Deletion]) -> None:

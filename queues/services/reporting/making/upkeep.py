@@ -83,10 +83,21 @@ def successors_to_make(days: Iterable[date]) -> list[date]:
 
 
 def _successors(rows: QuerySet[ReportDay]) -> list[ReportDay]:
-    """Those of the days that follow from a report that has changed since."""
+    """Those of the days that follow from a report that has changed since.
+
+    Not those that were begun after it was there: they have read its files, which then are others than the database
+    knows (lost, or kept elsewhere), and would take the same from them again and again.
+    """
     days = {day.date: day for day in rows.filter(state=ReportState.DONE).order_by("date")}
     pairs = ((day, days.get(day.date - timedelta(days=1))) for day in days.values())
-    return [day for day, before in pairs if before and before.handed_on and day.taken_over != before.handed_on]
+    return [
+        day
+        for day, before in pairs
+        if before
+        and before.handed_on
+        and day.taken_over != before.handed_on
+        and (before.reported_at is None or before.reported_at >= day.claimed_at)
+    ]
 
 
 def _reopen(day: date, run_id: str, events: int | None, error: str) -> bool:
