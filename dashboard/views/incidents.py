@@ -30,6 +30,10 @@ STATES: Final[tuple[tuple[str, Promise], ...]] = (
 )
 
 
+LISTED: Final = 100
+"""Open incidents of one page, the worst first. Filters lead to the others."""
+
+
 class IncidentAct(StrEnum):
     """What the buttons of an incident's page do."""
 
@@ -135,7 +139,7 @@ def _narrow(found: OpenIncidents, chosen: IncidentFilter) -> OpenIncidents:
         and (not chosen.namespace or f"{line.pool}/{line.namespace}" == chosen.namespace)
         and text in line.queue.lower()
     )
-    return OpenIncidents(lines=lines, left_out=found.left_out)
+    return OpenIncidents(lines=lines[:LISTED], left_out=found.left_out + len(lines[LISTED:]))
 
 
 def _before(request: HttpRequest) -> int | None:

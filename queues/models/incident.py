@@ -62,7 +62,8 @@ class Incident(models.Model):
     Names are kept as text. `scope` is the namespace as a row, and decides who may see the incident, as in Activity;
     an incident of a whole pool has no namespace, one of the whole installation has no pool either.
 
-    `since`: when its cause began, which may be before it was noticed (`opened_at`). `size`: jobs that it concerns.
+    `since`: when its cause began, which may be before it was noticed (`opened_at`); of a reopened one, when it began
+    again. `size`: jobs that it concerns.
     `missed`: looks in a row that did not find the cause any more. `sizes`: points of the chart, [epoch s, size].
     """
 

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.views import incidents
 from queues.engine import Engine, PublishOptions, ack, consume, fail, publish
 from queues.models import Activity, AlertChannel, Incident, IncidentKind
 from queues.services.incident_watch.watch import look_around
@@ -117,6 +118,25 @@ def test_six_lines_are_shown_and_the_rest_is_a_click_away(engine: Engine, survey
 
     assert len(lines(text)) == 6
     assert "Show all 8 incidents" in text
+
+
+def test_a_page_of_thousands_lists_the_worst_and_counts_the_rest(
+    surveyor: Surveyor, people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(incidents, "LISTED", 3)
+    now = timezone.now()
+    findings = tuple(
+        Finding(kind=IncidentKind.OBJECTIVE_BURN, pool=POOL, namespace=SHOP, queue=f"q{size}", size=size, since=now)
+        for size in range(5)
+    )
+    kinds = frozenset({IncidentKind.OBJECTIVE_BURN})
+    record_look(Look(pool=POOL, kinds=kinds, findings=findings), now=now + timedelta(hours=2))
+    surveyor.look()
+
+    text = page(people.alice.browser, "/incidents/?state=open")
+
+    assert len(lines(text)) == 3
+    assert "2 more are not listed." in text
 
 
 def test_the_order_stays_when_sizes_change(engine: Engine, surveyor: Surveyor, people: People) -> None:

@@ -265,6 +265,16 @@ def test_what_fails_is_tried_again_with_the_same_id_until_it_is_given_up(
     assert row.last_error == "500 Internal Server Error"
 
 
+def test_what_an_endpoint_answers_is_text_that_every_database_takes(root: User, shop: Namespace) -> None:
+    channel(root, "https://example.org/")
+    look(idle())
+    (batch,) = sending._claim(NOW, timedelta(0))
+
+    assert sending._note(sending._Outcome(batch=batch, error="500 no\0thing"), NOW) == 0
+    assert AlertDelivery.objects.get().error == "500 nothing"
+    assert AlertChannel.objects.get().last_error == "500 nothing"
+
+
 def test_a_channel_that_fails_delays_no_other(sink: HttpSink, root: User, shop: Namespace) -> None:
     channel(root, "http://127.0.0.1:1024/nobody")
     channel(root, sink.url)
@@ -272,6 +282,65 @@ def test_a_channel_that_fails_delays_no_other(sink: HttpSink, root: User, shop: 
 
     assert send() == 1
     assert len(sink.received) == 1
+
+
+def test_a_channel_with_many_alerts_that_fail_delays_no_other(sink: HttpSink, root: User, shop: Namespace) -> None:
+    flooded, _ = channel(root, "http://127.0.0.1:1024/nobody", kinds=("no_consumer",))
+    look(*[idle(f"q{number}") for number in range(sending.AT_ONCE + 10)])
+    channel(root, sink.url, kinds=("redis_away",))
+    record_look(
+        Look(
+            pool="default",
+            kinds=frozenset({IncidentKind.REDIS_AWAY}),
+            findings=(Finding(kind=IncidentKind.REDIS_AWAY, pool="default", size=1, since=NOW - timedelta(hours=1)),),
+        ),
+        now=NOW + timedelta(seconds=1),
+    )
+
+    assert send(at=1) == 1
+    assert told(sink) == [("incident.opened", "")]
+    assert flooded.deliveries.exclude(sent_at=None).count() == 0
+
+
+def test_what_opens_is_told_before_its_end_though_it_failed_first(sink: HttpSink, root: User, shop: Namespace) -> None:
+    row, _ = channel(root, sink.url)
+    look(idle())
+    sink.status = 503
+    send()
+    sink.status = 200
+    sink.received.clear()
+    resolve()
+
+    assert send(at=4) == 0, "the first one is not due yet, and the end waits for it"
+    send_test(user=root, pk=row.pk)
+    AlertDelivery.objects.filter(event="test").update(due_at=NOW)
+    assert send(at=4) == 1, "a test does not"
+    assert send(at=60) == 2
+    types = [json.loads(one.body)["type"] for one in sink.received]
+    assert types == ["alert.test", "incident.opened", "incident.resolved"]
+
+
+def test_a_turn_is_over_long_before_others_may_send_the_same(
+    sink: HttpSink, root: User, shop: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "TURN_S", 0.0)
+    channel(root, sink.url)
+    look(idle("a"), idle("b"))
+
+    assert [send(), send(), send()] == [1, 1, 0]
+    assert [queue for _, queue in told(sink)] == ["a", "b"]
+
+
+def test_what_waits_behind_others_that_fail_is_given_up_at_last(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url)
+    look(idle("a"), idle("b"))
+    sink.status = 500
+    send()
+    assert AlertDelivery.objects.filter(failed_at=None).count() == 2
+    send(at=sending.BEHIND_FOR.total_seconds())
+
+    given_up = AlertDelivery.objects.exclude(failed_at=None).get()
+    assert (given_up.incident and given_up.incident.queue, given_up.attempts) == ("b", 0)
 
 
 def test_two_senders_send_an_alert_once(sink: HttpSink, root: User, shop: Namespace) -> None:

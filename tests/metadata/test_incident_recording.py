@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from queues.models import Incident, IncidentChange, IncidentKind, IncidentLook, Namespace, Pool
 from queues.services.incident_watch import watch
-from queues.services.incidents import recording
+from queues.services.incidents import reading, recording
 from queues.services.incidents.findings import Finding, Look
 from queues.services.incidents.recording import (
     POINTS_MAX,
@@ -115,6 +117,23 @@ def test_what_comes_back_soon_is_reopened(shop: Namespace) -> None:
     assert changes(row) == ["opened", "resolved", "reopened"]
 
 
+def test_what_comes_back_is_as_severe_as_it_is_now(shop: Namespace) -> None:
+    """The minutes before it was resolved, and those in between, do not count."""
+
+    def idle(since: datetime) -> Finding:
+        return replace(dead(20, since=since), kind=IncidentKind.NO_CONSUMER)
+
+    look(idle(NOW - timedelta(hours=1)))
+    resolve(at=5)
+    again = NOW + timedelta(seconds=280)
+    look(idle(again), at=300)
+    look(idle(again), at=305)
+
+    row = Incident.objects.get()
+    assert (row.since, row.severity, row.worst) == (again, "info", "critical")
+    assert changes(row) == ["opened", "resolved", "reopened"]
+
+
 def test_what_comes_back_late_is_a_new_one(shop: Namespace) -> None:
     look(dead())
     resolve(at=5)
@@ -178,10 +197,34 @@ def test_of_two_pumps_that_look_at_the_same_moment_one_opens(shop: Namespace, mo
 
 def test_too_many_open_the_worst(shop: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "OPEN_MAX", 2)
+    monkeypatch.setattr(recording, "ALWAYS_OPEN", 0)
 
     look(dead(1, queue="a"), dead(9, queue="b"), dead(5, queue="c"))
 
     assert set(Incident.objects.values_list("queue", flat=True)) == {"b", "c"}
+
+
+def test_a_namespace_with_too_many_hides_nothing_of_others(shop: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "OPEN_MAX", 2)
+    monkeypatch.setattr(recording, "ALWAYS_OPEN", 1)
+    many = [dead(1, queue=queue) for queue in "abcd"]
+    look(*many)
+    of_bank = replace(dead(5), namespace="bank", queue="ledger")
+    of_pool = Finding(kind=IncidentKind.NO_CONSUMER, pool="default", size=9, since=NOW)
+
+    assert look(*many, of_bank, replace(of_bank, queue="other"), of_pool, at=5).opened == 2
+
+    places = set(Incident.objects.values_list("namespace", "queue"))
+    assert places == {("shop", "a"), ("shop", "b"), ("bank", "ledger"), ("", "")}
+
+
+def test_of_more_than_a_page_reads_the_worst_are_read(shop: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "OPEN_READ_MAX", 2)
+    look(dead(1, share=0.01, queue="info"), dead(120, share=0.02, queue="warning"), dead(queue="critical"))
+
+    rows, left_out = reading.open_rows(user=User.objects.create_superuser("root"))
+
+    assert ([row.queue for row in rows], left_out) == (["critical", "warning"], 1)
 
 
 def test_incidents_of_pools_that_were_deleted_are_resolved(shop: Namespace) -> None:
@@ -197,6 +240,14 @@ def test_an_incident_outlives_its_namespace_and_is_not_inherited(shop: Namespace
     shop.delete()
 
     assert Incident.objects.get().scope is None
+
+
+def test_a_clock_that_was_wrong_stops_no_looks(db: None) -> None:
+    every = timedelta(seconds=5)
+    assert watch._take_look("default", now=NOW + timedelta(days=1), every=every)
+
+    assert watch._take_look("default", now=NOW, every=every)
+    assert not watch._take_look("default", now=NOW, every=every)
 
 
 def test_each_pool_is_looked_at_by_one_of_several_processes(db: None) -> None:

@@ -29,6 +29,7 @@ from queues.services.incidents.alerts.sending import prune_alerts
 from queues.services.incidents.findings import Finding, Look
 from queues.services.incidents.lines import line_of_row
 from queues.services.incidents.recording import KEPT, prune_incidents, record_look
+from queues.services.incidents.wording import say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -112,6 +113,28 @@ def test_an_error_budget_that_burns_too_fast_is_an_incident(shop: Namespace) -> 
     with override("zh-hans"):
         assert "60" in line.sentence
         assert "deliveries" not in line.sentence
+
+
+def test_who_may_not_know_how_many_events_were_dropped_is_not_told_that_there_were_none() -> None:
+    assert say("events_dropped", size=0, facts={}) == "Events were dropped."
+    assert say("events_dropped", size=7, facts={}) == "7 events were dropped."
+
+
+def test_a_budget_that_burns_slowly_is_no_critical_incident_however_many_jobs_are_late(shop: Namespace) -> None:
+    """The SRE workbook has a ticket for it. The rate is 1.2 over six hours and three days."""
+    now = timezone.now()
+    burning(shop, now, late=120_000, total=2_000_000)
+    hour = int(now.timestamp()) // 3_600 * 3_600 - 3_600
+    ObjectiveWindow.objects.update(
+        counts=ObjectiveWindow.objects.get().counts | {"hours": {str(hour): [120_000, 2_000_000]}}
+    )
+
+    look = look_at_objectives("default", now)
+
+    assert look is not None
+    record_look(look, now=now)
+    row = Incident.objects.get()
+    assert (row.facts["severity"], row.severity) == ("ticket", "warning")
 
 
 def test_while_nobody_counts_deliveries_its_incident_stays_as_it_is(shop: Namespace) -> None:

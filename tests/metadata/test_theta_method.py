@@ -85,6 +85,11 @@ def test_three_weeks_are_needed() -> None:
     assert forecast(without_sundays) is None
 
 
+def test_the_first_two_weeks_may_be_unknown() -> None:
+    """As after a first day with a gap, and a server that was off."""
+    assert made([*[None] * 14, *series(35)])
+
+
 def test_days_that_are_not_known_are_bridged() -> None:
     whole = series(56 + HORIZON)
     values: list[float | None] = [*whole[:56]]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from queues.engine import Engine, PublishOptions, consume, open_engine, publish
 from queues.models import DEFAULT_POOL, Namespace, ObjectiveWindow, Pool, QueuePolicy
 from queues.pump.roles.objectives import ObjectiveCounts
+from queues.services.objectives import recording
+from queues.services.objectives.burn_rates import Deliveries
 from queues.services.objectives.burning import find_burning_objectives
 from queues.services.objectives.reading import list_burn_rates, read_burn_rates
 
@@ -105,6 +108,22 @@ def test_a_queue_that_burns_is_found_until_it_is_over(engine: Engine, orders: Na
     tickets = find_burning_objectives(pool=DEFAULT_POOL, now=at + timedelta(minutes=60))
     assert tickets is not None
     assert [one.facts["severity"] for one in tickets] == ["ticket"]
+
+
+def test_ever_new_queues_make_no_more_rows_than_are_counted(
+    orders: Namespace, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    monkeypatch.setattr(recording, "QUEUES_MAX", 3)
+    late = Deliveries(1, 1)
+    for number in range(5):
+        counted = {("orders", f"q{number}"): late, ("orders", f"other{number}"): late}
+        recording._write(DEFAULT_POOL, counted, 2_000_000_100 + 3_600 * number)
+
+    assert ObjectiveWindow.objects.count() == 3
+    assert {"q4", "other4"} < set(ObjectiveWindow.objects.values_list("queue", flat=True))
+    nothing = {("orders", f"silent{number}"): Deliveries() for number in range(50)}
+    with django_assert_max_num_queries(6):
+        recording._write(DEFAULT_POOL, nothing, 2_000_000_100 + 3_600 * 5)
 
 
 def test_queues_without_an_objective_have_no_row_and_idle_ones_lose_theirs(engine: Engine, orders: Namespace) -> None:

@@ -10,12 +10,17 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from queues.models import IncidentKind
+from queues.models import IncidentKind, IncidentSeverity
 
 from ..incidents.findings import Finding, Look
+from ..objectives.burn_rates import Severity
 from ..objectives.burning import find_burning_objectives
 
 Detector: TypeAlias = Callable[[str, datetime], Look | None]
+
+
+_CEILINGS: Final = {Severity.PAGE: IncidentSeverity.CRITICAL, Severity.TICKET: IncidentSeverity.WARNING}
+"""A budget that burns slowly wakes nobody."""
 
 
 def look_at_objectives(pool: str, now: datetime) -> Look | None:
@@ -33,6 +38,7 @@ def look_at_objectives(pool: str, now: datetime) -> Look | None:
             share=one.share,
             since=one.since,
             facts=one.facts,
+            ceiling=_CEILINGS[one.severity],
         )
         for one in burning
     )

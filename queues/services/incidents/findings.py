@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from queues.models import IncidentKind
+from queues.models import IncidentKind, IncidentSeverity
 
 Fact: TypeAlias = str | int | float | bool | None
 """What JSON can hold and a sentence can say."""
@@ -27,7 +27,8 @@ class Finding:
 
     `pool` empty: the whole installation; `namespace` and `queue` empty: the whole pool. `size`: jobs that it concerns.
     `share`: of the work that this subject does, how much fails, 0 to 1. `since`: when the cause began.
-    `facts`: what the sentence about it says besides, by kind (`queues.services.incidents.detection`).
+    `facts`: what the sentence about it says besides, by kind (`queues.services.incidents.wording`). `ceiling`: it is
+    never more severe, however great its impact.
     """
 
     kind: IncidentKind
@@ -38,6 +39,7 @@ class Finding:
     share: float = 1.0
     since: datetime
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    ceiling: IncidentSeverity = IncidentSeverity.CRITICAL
 
     @property
     def subject(self) -> Subject:

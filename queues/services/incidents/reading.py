@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, When
 
 from queues.models import Incident, IncidentChange, IncidentChangeKind, IncidentKind, IncidentSeverity, Namespace
 from queues.pools.database import read_metadata
@@ -19,6 +19,7 @@ from queues.pools.database import read_metadata
 from ..errors import IncidentNotFoundError
 from ..permissions import Role, User, roles_among, sees_everything
 from .lines import IncidentLine, line_of_row
+from .severity import RANKS
 
 PAGE: Final = 50
 OPEN_READ_MAX: Final = 1_000
@@ -89,7 +90,8 @@ def open_rows(*, user: User) -> tuple[Sequence[Incident], int]:
     Raises MetadataUnavailableError.
     """
     rows = visible_rows(user).filter(resolved_at=None)
-    by_severity = rows.order_by("severity", "opened_at", "pk")  # critical, info, warning: the last two are sorted later
+    rank = Case(*(When(severity=value, then=number) for value, number in RANKS.items()), default=len(RANKS))
+    by_severity = rows.order_by(rank, "opened_at", "pk")
     found = read_metadata(lambda: list(by_severity[: OPEN_READ_MAX + 1]))
     if len(found) <= OPEN_READ_MAX:
         return found, 0

@@ -12,7 +12,8 @@ when the impact is below half of what had raised it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -32,6 +33,10 @@ REOPEN_WITHIN: Final = timedelta(minutes=10)
 
 OPEN_MAX: Final = 1_000
 """Open incidents of one pool, the ones with the greatest impact. More are logged, and open when there is room."""
+
+ALWAYS_OPEN: Final = 20
+"""So many of each namespace open in any case, and all of the pool as a whole: no namespace hides what is wrong with
+others by having OPEN_MAX of its own."""
 
 WRITE_EVERY: Final = timedelta(seconds=15)
 """How often the size of an open incident is written down, if nothing else changes. Pages know the size of now."""
@@ -110,7 +115,7 @@ class _Recording:
             if subject in found:
                 self._see(row, found[subject])
         resolved = sum([self._miss(row) for subject, row in known.items() if subject not in found])
-        new = self._fitting([finding for subject, finding in found.items() if subject not in known], len(known))
+        new = self._fitting([finding for subject, finding in found.items() if subject not in known], known.values())
         reopened = self._reopen(new) if new else {}
         opened = self._open([finding for finding in new if finding.subject not in reopened])
         _save(self._changed)
@@ -118,12 +123,18 @@ class _Recording:
         queue_alerts(self._changes, now=self._now)
         return Recorded(opened=opened, reopened=len(reopened), resolved=resolved)
 
-    def _fitting(self, new: Sequence[Finding], known: int) -> Sequence[Finding]:
-        room = max(0, OPEN_MAX - known)
-        if len(new) > room:
-            fields = {"action": "incidents.full", "pool": self._look.pool, "left_out": len(new) - room}
+    def _fitting(self, new: Sequence[Finding], known: Collection[Incident]) -> Sequence[Finding]:
+        room = OPEN_MAX - len(known)
+        open_of = Counter(row.namespace for row in known)
+        fitting: list[Finding] = []
+        for finding in sorted(new, key=lambda one: (-impact_of(one, now=self._now), one.subject)):
+            if not finding.namespace or len(fitting) < room or open_of[finding.namespace] < ALWAYS_OPEN:
+                open_of[finding.namespace] += 1
+                fitting.append(finding)
+        if left_out := len(new) - len(fitting):
+            fields = {"action": "incidents.full", "pool": self._look.pool, "left_out": left_out}
             logger.warning("too many open incidents: the least severe are left out", extra=fields)
-        return sorted(new, key=lambda finding: (-impact_of(finding, now=self._now), finding.subject))[:room]
+        return fitting
 
     def _see(self, row: Incident, finding: Finding) -> None:
         """The cause is still there."""
@@ -168,6 +179,7 @@ class _Recording:
             row.missed = 0
             row.reopened += 1
             row.acknowledged_at, row.acknowledged_by = None, ""
+            row.since = finding.since
             row.severity = severity_of(finding, now=self._now)
             row.worst = min(row.worst, row.severity, key=lambda one: RANKS[one])
             _note_size(row, finding, self._now)

@@ -73,7 +73,7 @@ def severity_of(
     if RANKS[found] > RANKS[before]:
         found = min(_by_impact(2 * impact), found, key=lambda severity: RANKS[severity])
     ceiling = CEILINGS.get(finding.kind, found)
-    return max(found, ceiling, key=lambda severity: RANKS[severity])
+    return max(found, ceiling, finding.ceiling, key=lambda severity: RANKS[severity])
 
 
 def _by_impact(impact: float) -> IncidentSeverity:

@@ -135,6 +135,8 @@ def _pump_late(size: int, facts: Facts) -> str:
 
 
 def _events_dropped(size: int, facts: Facts) -> str:
+    if not size:  # how many are for those who see everything
+        return _("Events were dropped.")
     words = ngettext("%(size)s event was dropped.", "%(size)s events were dropped.", size)
     return words % {"size": f"{size:,}"}
 

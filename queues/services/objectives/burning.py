@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from queues.models import ObjectiveWindow
 from queues.pools.database import read_metadata
 
-from .burn_rates import WINDOWS
+from .burn_rates import WINDOWS, Severity
 from .reading import STALE, list_burn_rates
 
 
@@ -26,6 +26,7 @@ class BurningObjective:
     size: int
     share: float
     since: datetime
+    severity: Severity
     facts: Mapping[str, str | int | float]
 
 
@@ -73,6 +74,7 @@ def find_burning_objectives(*, pool: str, now: datetime) -> list[BurningObjectiv
                 queue=one.queue,
                 size=late.late,
                 share=late.late_share,
+                severity=alert.severity,
                 since=one.until - timedelta(seconds=WINDOWS[alert.long]),
                 facts=facts | {"text": text},
             )

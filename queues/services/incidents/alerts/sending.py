@@ -2,7 +2,8 @@
 
 Any number of processes may do it. A claim is put on rows before they are sent and is void after CLAIMED_FOR, so that a
 process that dies costs a delay, and at the worst a second message with the same `webhook-id`. A channel gets its alerts
-in order. One that fails delays no other: its alerts are tried again with a backoff for about half a day.
+in order: while one waits to be tried again, those behind it wait, too. A channel that fails, is slow or has many alerts
+delays no other: each turn takes some alerts of each channel, and sends for TURN_S at most.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ import orjson
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
+from django.db.models import Min, QuerySet
 from django.utils.translation import override
 
 from queues import __version__
 from queues.http_client import HttpClient, HttpClientError, Resolver, client_tls, parse_target
 from queues.http_client.headers import write_headers
-from queues.models import AlertChannel, AlertDelivery, AlertTransport
+from queues.models import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
+from queues.models.alert import ERROR_MAX
 from queues.services.push.endpoints import address_rules, signing_keys
 from queues.services.push.secrets import UnreadableSecretError
 from queues.services.push.signing import sign
@@ -36,15 +39,24 @@ from .messages import mail_text, slack_payload, subject_of, webhook_payload
 
 logger = logging.getLogger(__name__)
 
+CHANNELS_AT_ONCE: Final = 50
+"""Channels that one turn sends to: those whose next alert has been due the longest."""
+
 AT_ONCE: Final = 50
-"""Alerts that one turn sends."""
+"""Alerts of each of them."""
+
+TURN_S: Final = 20.0
+"""After so long a turn begins no further request, so that it is over long before its claims are void."""
 
 TIMEOUT_S: Final = 10.0
 CLAIMED_FOR: Final = timedelta(seconds=90)
 ATTEMPTS_MAX: Final = 12
 BACKOFF_FIRST_S: Final = 10
 BACKOFF_MAX_S: Final = 4 * 3_600
-"""10 s, doubled each time: the last of twelve attempts comes half a day after the first."""
+"""10 s, doubled each time, half of it random: the last of twelve attempts comes three to six hours after the first."""
+
+BEHIND_FOR: Final = timedelta(hours=6)
+"""So long an alert waits behind others of its channel that fail; then it is given up."""
 
 KEPT: Final = timedelta(days=30)
 PRUNE_BATCH: Final = 500
@@ -75,9 +87,10 @@ Batch = Sequence[AlertDelivery]
 
 
 def _claim(now: datetime, late_by: timedelta) -> list[Batch]:
-    due = AlertDelivery.objects.filter(sent_at=None, failed_at=None, due_at__lte=now - late_by)
+    waiting = AlertDelivery.objects.filter(sent_at=None, failed_at=None)
+    due = waiting.filter(due_at__lte=now - late_by)
     with transaction.atomic():
-        chosen = list(due.order_by("due_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
+        chosen = _choose(waiting, due)
         if not chosen:
             return []
         claim = secrets.token_hex(16)
@@ -89,6 +102,19 @@ def _claim(now: datetime, late_by: timedelta) -> list[Batch]:
     return [batch for found in by_channel.values() for batch in _batches(found)]
 
 
+def _choose(waiting: QuerySet[AlertDelivery], due: QuerySet[AlertDelivery]) -> list[int]:
+    """Of each channel whose first alert is due the first ones that are. A test does not wait for others."""
+    first = (
+        waiting.exclude(event=AlertEvent.TEST).order_by().values("channel").annotate(first=Min("pk")).values("first")
+    )
+    ready = due.filter(pk__in=first).order_by("due_at", "pk").values_list("channel", flat=True)[:CHANNELS_AT_ONCE]
+    tests = due.filter(event=AlertEvent.TEST).order_by("due_at", "pk").values_list("pk", flat=True)[:CHANNELS_AT_ONCE]
+    chosen = set(tests)
+    for channel in list(ready):
+        chosen.update(due.filter(channel=channel).order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
+    return sorted(chosen)
+
+
 def _batches(rows: list[AlertDelivery]) -> list[Batch]:
     """Webhooks one by one, messages for people together."""
     if rows[0].channel.transport == AlertTransport.WEBHOOK:
@@ -98,7 +124,8 @@ def _batches(rows: list[AlertDelivery]) -> list[Batch]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
-    """What became of a batch. `error`: what went wrong; "": nothing. `is_tried` false: an earlier one has failed."""
+    """What became of a batch. `error`: what went wrong; "": nothing. `is_tried` false: an earlier one of its channel
+    has failed, or, without an error, the turn was over before."""
 
     batch: Batch
     error: str = ""
@@ -110,16 +137,17 @@ async def _send_all(batches: Sequence[Batch]) -> list[_Outcome]:
     by_channel: dict[int, list[Batch]] = defaultdict(list)
     for batch in batches:
         by_channel[batch[0].channel_id].append(batch)
-    sender = _Sender()
-    outcomes = await asyncio.gather(*[_send_in_order(sender, its) for its in by_channel.values()])
+    sender, until = _Sender(), time.monotonic() + TURN_S
+    outcomes = await asyncio.gather(*[_send_in_order(sender, its, until) for its in by_channel.values()])
     return [outcome for found in outcomes for outcome in found]
 
 
-async def _send_in_order(sender: _Sender, batches: Sequence[Batch]) -> list[_Outcome]:
+async def _send_in_order(sender: _Sender, batches: Sequence[Batch], until: float) -> list[_Outcome]:
+    """At least the first one, and those that can be begun `until` then."""
     outcomes: list[_Outcome] = []
     error = ""
     for batch in batches:
-        if error:
+        if error or (outcomes and time.monotonic() >= until):
             outcomes.append(_Outcome(batch=batch, error=error, is_tried=False))
             continue
         error = await sender.send(batch)
@@ -194,18 +222,24 @@ def _mail(channel: AlertChannel, batch: Batch) -> None:
 
 
 def _note(outcome: _Outcome, now: datetime) -> int:
-    channel, error = outcome.batch[0].channel, outcome.error
+    # Of a stranger's answer: PostgreSQL takes no text with a NUL, and the other channels' alerts are still to be noted.
+    channel, error = outcome.batch[0].channel, outcome.error.replace("\0", "")[:ERROR_MAX]
+    is_sent = outcome.is_tried and not error
+    # All of a batch are due again at the same time, so that they stay in order.
+    pause = _backoff(outcome.batch[0].attempts + 1) if outcome.is_tried else timedelta(0)
     for row in outcome.batch:
         row.attempts += outcome.is_tried
-        row.claim, row.error = "", error[:500]
-        if not error:
+        row.claim, row.error = "", error
+        if is_sent:
             row.sent_at = now
-        elif row.attempts >= ATTEMPTS_MAX or not channel.enabled:
+        elif _is_given_up(row, outcome, now):
             row.failed_at = now
         else:
-            row.due_at = now + _backoff(max(1, row.attempts))
+            row.due_at = now + pause
     AlertDelivery.objects.bulk_update(outcome.batch, ["attempts", "claim", "error", "sent_at", "failed_at", "due_at"])
-    changed: dict[str, object] = {"last_error": error[:500]} | ({} if error else {"last_sent_at": now})
+    if not outcome.is_tried:
+        return 0
+    changed: dict[str, object] = {"last_error": error} | ({} if error else {"last_sent_at": now})
     AlertChannel.objects.filter(pk=channel.pk).update(**changed)
     fields = {"action": "alerts.send", "channel": channel.pk, "alerts": len(outcome.batch)}
     if error:
@@ -213,6 +247,14 @@ def _note(outcome: _Outcome, now: datetime) -> int:
         return 0
     logger.info("alert sent", extra=fields)
     return len(outcome.batch)
+
+
+def _is_given_up(row: AlertDelivery, outcome: _Outcome, now: datetime) -> bool:
+    if not outcome.error:
+        return False
+    if not outcome.is_tried:
+        return not row.channel.enabled or now - row.created_at >= BEHIND_FOR
+    return not row.channel.enabled or row.attempts >= ATTEMPTS_MAX
 
 
 def _backoff(attempts: int) -> timedelta:

@@ -166,7 +166,8 @@ def _slope(plain: Sequence[Known]) -> float:
 
 def _smooth(plain: Sequence[Known], drift: float, alpha: float) -> tuple[float, float, float]:
     """`alpha`, the last level, and the spread of the one-day-ahead errors after the first week."""
-    level = median(one for one in plain[: 2 * WEEK] if one is not None) - drift * WEEK
+    known = [one for one in plain if one is not None]
+    level = median([one for one in plain[: 2 * WEEK] if one is not None] or known[: 2 * WEEK]) - drift * WEEK
     squares = []
     for place, one in enumerate(plain):
         if one is None:  # nothing is learnt
