@@ -174,8 +174,9 @@ def test_today_is_reported_some_minutes_after_each_full_hour(
 
     with override_settings(**HOURLY):
         assert today_is_due(moment(now)) is expected
-    with override_settings(**HOURLY | {"TASKQ_REPORT_TODAY_EVERY_S": 0}):
-        assert not today_is_due(moment(now))
+    for off in ({"TASKQ_REPORT_TODAY_EVERY_S": 0}, {"TASKQ_REPORT_AT": None}):
+        with override_settings(**HOURLY | off):
+            assert not today_is_due(moment(now))
 
 
 def test_nothing_is_reported_of_a_today_that_the_lake_does_not_know(db: None, lake: Path, today: date) -> None:

@@ -71,10 +71,11 @@ def today_is_due(now: datetime) -> bool:
     """Whether it is time for another report of today so far, and Spark is installed. `now`: with a time zone.
 
     Every TASKQ_REPORT_TODAY_EVERY_S, a while after full hours, when their last events are in the lake. What failed is
-    not tried again before the next time. Raises LakeError, database errors.
+    not tried again before the next time. Where reports are made by command only, this one is, too. Raises LakeError,
+    database errors.
     """
     every = settings.TASKQ_REPORT_TODAY_EVERY_S
-    if not every or not can_compute():
+    if not every or settings.TASKQ_REPORT_AT is None or not can_compute():
         return False
     midnight = datetime.combine(now.astimezone(UTC).date(), datetime.min.time(), UTC)
     passed = (now - midnight).total_seconds() - settings.TASKQ_LAKE_EVERY_S - DRAINED_S
