@@ -29,6 +29,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='reportday',
             name='reconciliation',
-            field=models.JSONField(default=list, verbose_name="events by Redis's own count"),
+            field=models.JSONField(db_default=models.Value([], models.JSONField()), default=list, verbose_name="events by Redis's own count"),
         ),
     ]

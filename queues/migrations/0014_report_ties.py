@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='reportday',
             name='handed_on',
-            field=models.CharField(blank=True, max_length=64),
+            field=models.CharField(blank=True, db_default='', default='', max_length=64),
         ),
         migrations.AddField(
             model_name='reportday',
@@ -21,11 +21,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='reportday',
             name='predecessor_run',
-            field=models.CharField(blank=True, help_text='Whose backlogs this day began with.', max_length=64, verbose_name='run of the day before'),
+            field=models.CharField(blank=True, db_default='', default='', help_text='Whose backlogs this day began with.', max_length=64, verbose_name='run of the day before'),
         ),
         migrations.AddField(
             model_name='reportday',
             name='taken_over',
-            field=models.CharField(blank=True, max_length=64),
+            field=models.CharField(blank=True, db_default='', default='', max_length=64),
         ),
     ]

@@ -89,17 +89,24 @@ class ReportDay(models.Model):
     events = models.PositiveBigIntegerField(_("events"), null=True)
     files = models.PositiveIntegerField(_("files"), null=True)
     warnings = models.JSONField(_("warnings"), default=list)
-    reconciliation = models.JSONField(_("events by Redis's own count"), default=list)
+    reconciliation = models.JSONField(
+        _("events by Redis's own count"), default=list, db_default=models.Value([], models.JSONField())
+    )
     demo = models.BooleanField(_("demo data"), default=False)
     complete = models.BooleanField(_("day was over"), default=False)
     master = models.CharField(_("Spark master"), max_length=255, blank=True)
     mailed_at = models.DateTimeField(_("sent by e-mail"), null=True)
     last_event_at = models.DateTimeField(_("last event"), null=True)
     predecessor_run = models.CharField(
-        _("run of the day before"), max_length=64, blank=True, help_text=_("Whose backlogs this day began with.")
+        _("run of the day before"),
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Whose backlogs this day began with."),
     )
-    taken_over = models.CharField(max_length=64, blank=True)
-    handed_on = models.CharField(max_length=64, blank=True)
+    taken_over = models.CharField(max_length=64, blank=True, default="", db_default="")
+    handed_on = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
         verbose_name = _("report")
