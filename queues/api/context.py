@@ -2,7 +2,7 @@
 
 Metadata is cached in the process for about a second. A lookup that the cache answers runs on the event loop; any other
 runs in a small pool of threads, so that no request waits for another one's database query. Tokens are checked by
-`queues.services.tokens.access`.
+`queues.services.tokens.authentication`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from queues.engine.operation import Operation, Plan
 from queues.pools import async_engine_for, peek_async_engine
 from queues.services import policies as policy_service
 from queues.services.policies import EffectivePolicy
-from queues.services.tokens import access as access_service
-from queues.services.tokens.access import Access
+from queues.services.tokens import authentication
+from queues.services.tokens.authentication import Access
 
-from .authentication import Reauthoriser, ResolvedQueue, ResolvedQueueCache, WaitingToken, find_refused
 from .http.request import ApiRequest, pool_and_secret
+from .token_cache import Reauthoriser, ResolvedQueue, ResolvedQueueCache, WaitingToken, find_refused
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,10 +57,10 @@ class ApiContext:
 
     async def authorise(self, *, pool: str, secret: str, namespace: str) -> Access:
         """What the token gives access to. Raises PoolNotFoundError, InvalidTokenError, MetadataUnavailableError."""
-        known = access_service.peek_access(pool=pool, secret=secret, namespace=namespace)
+        known = authentication.peek_access(pool=pool, secret=secret, namespace=namespace)
         if known is not None:
             return known
-        return await self.call(access_service.authorise, pool=pool, secret=secret, namespace=namespace)
+        return await self.call(authentication.authorise, pool=pool, secret=secret, namespace=namespace)
 
     def while_authorised(self, request: ApiRequest) -> AbstractContextManager[None]:
         """For waiting: interrupts the current task once the request's token is refused, and raises why."""

@@ -18,7 +18,7 @@ from queues.engine import AsyncEngine, give_back_limit, take_limit
 from queues.engine.errors import LimitReachedError, TaskqError
 from queues.engine.values import LimitTaken, RequestLimit
 from queues.services.errors import InvalidTokenError
-from queues.services.tokens.access import Access
+from queues.services.tokens.authentication import Access
 from queues.services.tokens.rate_limits import RateKind, limit_of
 
 from .context import ApiContext

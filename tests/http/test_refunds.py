@@ -20,7 +20,7 @@ from queues.api.routes import ROUTES
 from queues.engine import AsyncEngine, PublishOptions, open_async_engine, pause, publish, size
 from queues.engine.keys import limit_key
 from queues.services.policies import NO_POLICY, EffectivePolicy
-from queues.services.tokens.access import Access
+from queues.services.tokens.authentication import Access
 from queues.services.tokens.rate_limits import Limit
 from tests.engine.loop import until, until_it_is_so
 from tests.engine.topologies import cluster, empty_cluster

@@ -14,7 +14,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from queues.models import Namespace, Token
-from queues.services.tokens.access import authorise
+from queues.services.tokens.authentication import authorise
 from queues.services.tokens.managing import NewToken, revoke_token
 
 from .conftest import SECRET

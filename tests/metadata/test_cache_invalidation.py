@@ -16,8 +16,8 @@ from queues.pools import async_engine_for, cache_invalidation, close_async_engin
 from queues.pools.cache_invalidation import dispatch, dispatch_gap
 from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.policies import peek_policy, policy_for
-from queues.services.tokens import access
-from queues.services.tokens.access import authorise, peek_access
+from queues.services.tokens import authentication
+from queues.services.tokens.authentication import authorise, peek_access
 from queues.services.tokens.managing import NewToken, create_token, delete_limit, revoke_token, set_limit
 from queues.services.tokens.rate_limits import Limit
 from tests.engine.loop import until
@@ -120,7 +120,7 @@ def known(token: NewToken) -> bool:
 def test_what_another_process_revoked_is_forgotten_at_once(
     token: NewToken, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "_known", TtlCache(clock=ManualClock()))  # where nothing expires
+    monkeypatch.setattr(authentication, "_known", TtlCache(clock=ManualClock()))  # where nothing expires
 
     async def use() -> None:
         engine = await async_engine_for("default")

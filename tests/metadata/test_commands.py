@@ -18,7 +18,7 @@ from queues.engine import NotReplicatedError, publish
 from queues.models import Activity, Pool, Token
 from queues.pools import engine_for
 from queues.pools.ttl_cache import forget_everything
-from queues.services.tokens.access import authorise
+from queues.services.tokens.authentication import authorise
 from queues.services.tokens.managing import NewToken
 from tests.support.outage import database_away
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from queues.models import Token
 from queues.pools.ttl_cache import TtlCache
-from queues.services.tokens import access
+from queues.services.tokens import authentication
 from queues.services.tokens import managing as last_use
-from queues.services.tokens.access import authorise
+from queues.services.tokens.authentication import authorise
 from queues.services.tokens.managing import NewToken
 from tests.support.clock import ManualClock
 from tests.support.waiting import wait_until
@@ -25,7 +25,7 @@ from tests.support.waiting import wait_until
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """The clock of the access memory."""
     clock = ManualClock()
-    monkeypatch.setattr(access, "_known", TtlCache(clock=clock))
+    monkeypatch.setattr(authentication, "_known", TtlCache(clock=clock))
     return clock
 
 
@@ -67,7 +67,7 @@ def test_the_last_use_is_written_once_a_minute(
     assert row.get().last_used == long_ago, "this process noted it less than a minute ago"
 
     now = time.monotonic()
-    monkeypatch.setattr("queues.services.tokens.access.time.monotonic", lambda: now + 61)
+    monkeypatch.setattr("queues.services.tokens.authentication.time.monotonic", lambda: now + 61)
     clock.advance(2)
     enter(token)
     assert row.get().last_used != long_ago

@@ -10,10 +10,10 @@ from queues.engine.constants import WAIT_MAX_S
 from queues.engine.errors import StoreUnavailableError
 from queues.engine.values import JobResult, JobState, Published
 
-from ..authentication import ResolvedQueue
 from ..context import ApiContext
 from ..http.request import ApiRequest, read_uint
 from ..http.response import ApiResponse, json_response
+from ..token_cache import ResolvedQueue
 
 
 def read_wait_s(query: Mapping[str, str]) -> int:

@@ -19,10 +19,10 @@ from queues.engine.constants import CONSUME_MAX_QUEUES, SECONDS_MAX, UINT32_MAX
 from queues.engine.names import check_namespace, check_queue, check_workflow_id
 from queues.engine.values import RequestLimit
 from queues.services.schedules.checking import check_name as check_schedule
-from queues.services.tokens.access import Access
+from queues.services.tokens.authentication import Access
 from queues.services.tokens.secrets import split_token
 
-from ..authentication import ResolvedQueue
+from ..token_cache import ResolvedQueue
 from .errors import ParameterError
 from .large_requests import MEMORY, MemoryHold
 

@@ -21,7 +21,7 @@ from typing import Any, Final, Self, TypeVar
 from django.contrib.auth import get_user_model
 
 from queues.services.errors import InvalidTokenError, TokenExistsError
-from queues.services.tokens.access import authorise
+from queues.services.tokens.authentication import authorise
 from queues.services.tokens.managing import create_token
 
 T = TypeVar("T")

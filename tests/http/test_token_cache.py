@@ -10,12 +10,12 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from queues.api import context as context_module
-from queues.api.authentication import GOOD_FOR_S, ResolvedQueue, ResolvedQueueCache
 from queues.api.context import CONTEXT
 from queues.api.http.request import ApiRequest, Headers, parse_query
 from queues.api.http.response import ApiResponse
 from queues.api.pipeline import answer
 from queues.api.routes import ROUTER
+from queues.api.token_cache import GOOD_FOR_S, ResolvedQueue, ResolvedQueueCache
 from queues.engine.constants import BODY_MAX_BYTES
 from queues.pools import close_async_engines
 from queues.services.tokens.managing import create_token, revoke_token

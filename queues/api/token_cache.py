@@ -1,6 +1,6 @@
 """What is remembered of tokens that were checked, and the tokens of waiting requests, which are checked again.
 
-`queues.services.tokens.access` checks a token.
+`queues.services.tokens.authentication` checks a token.
 
 `ResolvedQueueCache` keeps resolved (access, engine, queue, policy) per token and queue for 50 ms, found by the header
 that was sent. Clients send thousands of requests a second with the same token to the same queue. Each piece has a cache
@@ -30,8 +30,8 @@ from queues.engine.keys import QueueKeys
 from queues.engine.values import value
 from queues.services.errors import InvalidTokenError, PoolNotFoundError
 from queues.services.policies import EffectivePolicy
-from queues.services.tokens import access as access_service
-from queues.services.tokens.access import Access, on_revocation
+from queues.services.tokens import authentication
+from queues.services.tokens.authentication import Access, on_revocation
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +171,7 @@ class Reauthoriser:
             unsure = [
                 key
                 for key in self._waiters
-                if access_service.peek_access(pool=key.pool, secret=key.secret, namespace=key.namespace) is None
+                if authentication.peek_access(pool=key.pool, secret=key.secret, namespace=key.namespace) is None
             ]
             if not unsure:
                 continue
@@ -204,7 +204,7 @@ def find_refused(keys: Sequence[WaitingToken]) -> Refusals:
     refusals: Refusals = {}
     for key in keys:
         try:
-            access_service.authorise(pool=key.pool, secret=key.secret, namespace=key.namespace)
+            authentication.authorise(pool=key.pool, secret=key.secret, namespace=key.namespace)
         except (InvalidTokenError, PoolNotFoundError) as error:
             refusals[key] = error
         except TaskqError:

@@ -16,8 +16,8 @@ from queues.pools import find_pool
 from queues.pools.database import is_outage_known
 from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.errors import InvalidTokenError, MetadataUnavailableError, PoolNotFoundError
-from queues.services.tokens import access
-from queues.services.tokens.access import Access, authorise, peek_access
+from queues.services.tokens import authentication
+from queues.services.tokens.authentication import Access, authorise, peek_access
 from queues.services.tokens.managing import NewToken, create_token, list_tokens, revoke_token, set_limit
 from queues.services.tokens.rate_limits import Limit
 from tests.support.clock import ManualClock
@@ -30,7 +30,7 @@ from tests.support.waiting import wait_until
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """The clock of the access memory."""
     clock = ManualClock()
-    monkeypatch.setattr(access, "_known", TtlCache(clock=clock))
+    monkeypatch.setattr(authentication, "_known", TtlCache(clock=clock))
     return clock
 
 
@@ -117,7 +117,7 @@ def test_guesses_do_not_fill_the_memory(token: NewToken, clock: ManualClock) -> 
     for number in range(20):
         with pytest.raises(InvalidTokenError):
             authorise(pool="default", secret=f"guess {number}", namespace="orders")
-    assert len(access._known) == 1
+    assert len(authentication._known) == 1
 
 
 @pytest.mark.django_db
@@ -177,7 +177,7 @@ def test_a_name_that_no_pool_can_have_is_unknown_and_no_outage(token: NewToken, 
 WATCHER = """
 import sys, time, django
 django.setup()
-from queues.services.tokens.access import authorise
+from queues.services.tokens.authentication import authorise
 from queues.services.errors import InvalidTokenError
 while True:
     try:
