@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from pyspark.sql.utils import is_remote
 from queues.spark_settings import write_properties
 
 from .connect import connect_session
+from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
 from .masters import check_answers
 
@@ -124,6 +126,10 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}%n
 """
 
 
+EXECUTORS_WITHIN: Final = "spark.taskq.executorsWithinS"
+EXECUTORS_WITHIN_S: Final = 300
+"""A setting of ours, and its default: how long a cluster may take to run the first task."""
+
 _BRIEF: Final = " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 """Without the compiler that takes long to make fast code: where there is little to do, that is most of the work."""
 
@@ -181,9 +187,38 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
     ):
         session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
         try:
+            if not options.is_local:
+                _await_executors(session, options)
             yield session
         finally:
             _end(session)
+
+
+def _await_executors(session: SparkSession, options: SparkOptions) -> None:
+    """Until a task of ours has run. Raises BadSettingError; MasterUnreachableError if none does in time: by itself Spark
+    would wait for ever."""
+    text = options.conf.get(EXECUTORS_WITHIN, str(EXECUTORS_WITHIN_S))
+    if not text.isdecimal():
+        raise BadSettingError(f"{EXECUTORS_WITHIN}={text}: expected a number of seconds")
+    within_s = int(text)
+    failures: list[Exception] = []
+
+    def run_task() -> None:
+        try:
+            session.range(0, 1, 1, 1).collect()
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run_task, name="first-task", daemon=True)
+    thread.start()
+    thread.join(within_s)
+    if thread.is_alive():
+        raise MasterUnreachableError(
+            f"The Spark master {options.master} has given no executors for {within_s} s: it has no workers, or none"
+            f" with room for what is asked for (--memory). {EXECUTORS_WITHIN} sets another limit."
+        )
+    if failures:
+        raise failures[0]
 
 
 def _anywhere(options: SparkOptions) -> dict[str, str]:

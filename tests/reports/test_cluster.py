@@ -64,6 +64,21 @@ def master(tmp_path: Path, no_java_in_path: None) -> Iterator[str]:
         yield url
 
 
+def test_a_cluster_without_room_is_named_after_a_while(tmp_path: Path, no_java_in_path: None) -> None:
+    words = (f"{DEPLOY}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+    write_lake(tmp_path / "lake", [event("published", ms(DAYS[0]), job="01J", published=ms(DAYS[0]), size=1)])
+    with spark_process(tmp_path, "master", *words) as log:
+        wait_until(lambda: URL.search(log.read_text()) is not None, or_fail="no master", timeout_s=120)
+        master = URL.findall(log.read_text())[0]
+        options = (f"--master={master}", *SMALL, "--conf=spark.taskq.executorsWithinS=2")
+
+        status, said, errors = ended(start(command(tmp_path / "lake", tmp_path / "out", DAYS[0], options=options)))
+
+    assert status == 1, errors
+    assert said[-1]["kind"] == "master_unreachable"
+    assert "has given no executors for 2 s" in said[-1]["error"]
+
+
 def test_several_days_have_the_rows_that_plain_python_gives_and_follow_on_each_other(
     master: str, tmp_path: Path
 ) -> None:
