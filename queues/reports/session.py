@@ -195,8 +195,8 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
 
 
 def _await_executors(session: SparkSession, options: SparkOptions) -> None:
-    """Until a task of ours has run. Raises BadSettingError; MasterUnreachableError if none does in time: by itself Spark
-    would wait for ever."""
+    """Until a task of ours has run. Raises BadSettingError, and MasterUnreachableError if none does in time: by itself
+    Spark would wait for ever."""
     text = options.conf.get(EXECUTORS_WITHIN, str(EXECUTORS_WITHIN_S))
     if not text.isdecimal():
         raise BadSettingError(f"{EXECUTORS_WITHIN}={text}: expected a number of seconds")
