@@ -120,7 +120,7 @@ def test_the_notebook_finds_the_bad_deploy(notebook: Ran) -> None:
     worst = PLAN.incidents[0].day
 
     assert f"{worst:%A} {worst}: " in notebook.printed
-    assert "of 7 queues, 2026-03-02 to 2026-03-16" in notebook.printed
+    assert "of 8 queues, 2026-03-02 to 2026-03-16" in notebook.printed
     assert "gaps: 0" in notebook.printed
 
 

@@ -225,7 +225,7 @@ def test_a_lake_that_cannot_be_written_is_told_once_and_the_other_roles_go_on(si
     done = run_manage("runpump", "--once", env=env)
 
     assert done.returncode == 1
-    assert f"default drain: {tmp_path / 'file' / 'lake'}" in done.stderr
+    assert f"default drain: file://{tmp_path / 'file' / 'lake'}" in done.stderr
     assert "Not a directory" in done.stderr
     assert "default survey: queues=1" in done.stdout
     assert sum(_lengths(engine)) == 1

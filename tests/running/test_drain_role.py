@@ -503,7 +503,7 @@ def test_a_pool_runner_logs_a_lake_in_trouble_once_and_the_pool_is_not_in_troubl
     assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "recovered"]
     told = caplog.records[0]
     assert (told.levelname, told.exc_info) == ("WARNING", None)
-    assert told.__dict__["error"].startswith(settings.TASKQ_LAKE_URL)
+    assert told.__dict__["error"].startswith(f"file://{settings.TASKQ_LAKE_URL}")
     assert Lake(settings.TASKQ_LAKE_URL).names() == shop.told
 
 

@@ -8,9 +8,23 @@ from typing import Any
 
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from queues.engine import JobState, NodeRequest, create_workflow, detail, pause, read_workflow, stats
-from queues.models import Activity, PushEndpoint, QueuePolicy, Schedule
+from queues.models import (
+    Activity,
+    AlertChannel,
+    AlertDelivery,
+    AlertTransport,
+    Incident,
+    IncidentChange,
+    IncidentKind,
+    IncidentSeverity,
+    Namespace,
+    PushEndpoint,
+    QueuePolicy,
+    Schedule,
+)
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from queues.services.schedules.editing import put_schedule
 from queues.services.schedules.values import ScheduleFields, ScheduleKind
@@ -20,7 +34,7 @@ from tests.dashboard.shop import Shop
 from tests.dashboard.surveyor import Surveyor
 from tests.dashboard.workers import beat, commands, running
 
-from .tables import DAY, DELAYED, ERROR, NODE, PAGES, QUEUE, SCHEDULE, WORKER, WORKFLOW, Act, routes
+from .tables import CHANNEL, DAY, DELAYED, ERROR, NODE, PAGES, QUEUE, SCHEDULE, WORKER, WORKFLOW, Act, routes
 
 
 class Premises(Shop):
@@ -42,6 +56,21 @@ class Premises(Shop):
         beat(self.engine, WORKER, running=[running(self.ids[JobState.WORKING], queue=QUEUE)], queues={QUEUE: 1})
         options = EndpointOptions(url="https://hooks.example/of-the-shop")
         save_endpoint(pool=POOL, namespace=SHOP, queue=QUEUE, options=options)
+        of_shop = Namespace.objects.get(pool__name=POOL, name=SHOP)
+        self.incident = Incident.objects.create(
+            kind=IncidentKind.JOBS_DYING,
+            pool=POOL,
+            namespace=SHOP,
+            queue=QUEUE,
+            scope=of_shop,
+            severity=IncidentSeverity.CRITICAL,
+            worst=IncidentSeverity.CRITICAL,
+            since=timezone.now(),
+            size=1,
+        )
+        self.channel = AlertChannel.objects.create(
+            namespace=of_shop, name=CHANNEL, transport=AlertTransport.SLACK, url="https://hooks.example/of-the-shop"
+        )
         Surveyor(self.engine).look()
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
@@ -56,6 +85,7 @@ class Premises(Shop):
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
         known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
+        known |= {"pk": self.channel.pk if name.startswith("alert") else self.incident.pk}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
 
@@ -75,6 +105,9 @@ class Premises(Shop):
             workflow.state,
             policies,
             endpoints,
+            list(IncidentChange.objects.order_by("pk").values()),
+            list(AlertChannel.objects.order_by("pk").values()),
+            list(AlertDelivery.objects.order_by("pk").values("channel", "event")),
             list(Schedule.objects.order_by("pk").values("name", "kind", "paused", "fires")),
             acts,
         )

@@ -26,7 +26,8 @@ DELAYED: Final = 1_237
 SCHEDULE: Final = "nightly-glazing"
 WORKFLOW: Final = "glazing-in-two-layers"
 NODE: Final = "second-layer"
-SECRETS: Final = (QUEUE, ERROR, "1,237", SCHEDULE, WORKFLOW, NODE)
+CHANNEL: Final = "glaziers-on-call"
+SECRETS: Final = (CHANNEL, QUEUE, ERROR, "1,237", SCHEDULE, WORKFLOW, NODE)
 """Words, and a sum, that are on pages only if these show something of the shop."""
 
 DAY: Final = yesterday()
@@ -118,6 +119,12 @@ PAGES: Final[Mapping[str, Page]] = {
     "report_forecast_json": Page(query=OF_SHOP | {"queue": QUEUE}, sees=QUEUE),
     "report_past": Page(named={"metric": "wait"}, sees="1237"),
     "activity": Page(sees=QUEUE, charlie=200),
+    "incidents": Page(sees=QUEUE, charlie=200),
+    "incident": Page(sees=QUEUE),
+    "incident_chart": Page(sees="series"),
+    "alerts": Page(charlie=200),
+    "alert_new": Page(charlie=200),
+    "alert_edit": Page(sees=CHANNEL, olga=403, bob=403),
 }
 
 SURE: Final = {"confirmed": "yes"}
@@ -130,6 +137,13 @@ _TIMING: Final = {
     "encoding": "text",
     "catch_up": "last",
     "overlap": "allow",
+}
+_ALERT: Final = {
+    "name": "another",
+    "transport": "slack",
+    "url": "https://hooks.example/alerts",
+    "min_severity": "critical",
+    "enabled": "on",
 }
 _LETTER: Final = {"letter": f"{POOL}/{SHOP}/{QUEUE}/{{dead}}"} | SURE
 
@@ -180,6 +194,16 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "delete"} | SURE),
     ),
     "workflow_act": (Act(form={"act": "cancel"} | SURE),),  # without a failed node there is nothing to retry
+    "incident_act": (
+        Act(form={"act": "acknowledge", "note": "on it"}),
+        Act(form={"act": "note", "note": "the kiln is cold"}),
+    ),
+    "alert_new": (Act(form=_ALERT | {"namespace": f"{POOL}/{SHOP}"}, needs_admin=True),),
+    "alert_edit": (Act(form=_ALERT, needs_admin=True),),
+    "alert_act": (
+        Act(form={"act": "test"}, needs_admin=True),
+        Act(form={"act": "delete"} | SURE, needs_admin=True),
+    ),
     "dead_act": (
         Act(form={"do": "respawn-selected"} | _LETTER),
         Act(form={"do": "delete-selected"} | _LETTER),
