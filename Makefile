@@ -20,7 +20,7 @@ STAMP := $(VENV)/.made-from-lock
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast screenshots check format static messages scripts bench bench-worker bench-reports bench-anomalies lock clean venv
+.PHONY: help run test test-fast test-clusters screenshots check format static messages scripts bench bench-worker bench-reports bench-anomalies lock clean venv
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -34,6 +34,10 @@ test: $(STAMP) ## All tests (ARGS="tests/engine -k pump"; TEST_PROCESSES=0: one 
 test-fast: $(STAMP) ## Engine, services, lake, operations of the API, pages without a browser: a minute or two
 	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) -m "not processes and not exhaustive" \
 		tests/engine tests/metadata tests/lake tests/http tests/dashboard tests/translations $(ARGS)
+
+test-clusters: $(STAMP) ## Reports on Spark clusters and in S3 and HDFS, whose servers Maven brings (TASKQ_TESTS_OFFLINE=1: those not)
+	TASKQ_TEST_CLUSTERS=1 $(BIN)/python -m pytest --numprocesses=2 tests/reports/test_cluster.py \
+		tests/reports/test_connect.py tests/reports/test_stores.py $(ARGS)
 
 screenshots: $(STAMP) ## A picture of every page in var/screenshots/
 	TASKQ_SCREENSHOTS=1 $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) tests/browser $(ARGS)

@@ -29,6 +29,10 @@ settings.load_profile("taskq")
 SHARING = {"tests/browser/": "browser", "tests/reports/": "reports"}
 """Folders whose modules share what takes seconds to start: a service and a browser; a Spark."""
 
+CLUSTERS = tuple(f"tests/reports/test_{name}.py" for name in ("cluster", "connect", "stores"))
+CLUSTERS_VARIABLE = "TASKQ_TEST_CLUSTERS"
+"""Spark clusters, and stores that are downloaded: minutes of their own, so `make test-clusters` and CI run them."""
+
 ALONE = tuple(f"tests/reports/test_{name}.py" for name in ("cluster", "command", "connect", "masters", "stores"))
 """What uses none of it, so that another process may run it."""
 
@@ -105,6 +109,8 @@ def pytest_unconfigure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make test-fast` leaves out. The longest begin first, so that no process is left alone with them."""
     for item in items:
+        if item.nodeid.startswith(CLUSTERS) and not os.environ.get(CLUSTERS_VARIABLE):
+            item.add_marker(pytest.mark.skip(reason="run by `make test-clusters`"))
         if item.nodeid.startswith(PROCESSES):
             item.add_marker(pytest.mark.processes)
         elif item.nodeid.startswith(EXHAUSTIVE):

@@ -24,7 +24,7 @@ QUICK = {"spark.sql.shuffle.partitions": "2"}
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    options = SparkOptions(master="local[2]", memory="1g", conf=QUICK)
+    options = SparkOptions(master="local[2]", memory="1g", conf=QUICK, is_brief=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", "America/New_York")  # for the Java process; this one asked for its time zone long ago
         patch.setenv("PYSPARK_PYTHON", sys.executable)  # rows made in a test come from a Python; reports start none
