@@ -27,8 +27,8 @@ from .failures import BadSettingError, FutureDateError, ReportError, SparkMissin
 SCRATCH: Final = "_scratch-"
 STOPPED: Final = 128 + signal.SIGTERM
 BRIEF_BYTES: Final = 256 << 20
-"""Of files of the lake, some 18 million events: up to there Java does without the compiler for its fastest code. A day of
-11 million took 45 s in place of 53 s, and 1.8 GiB in place of 3.2 GiB, on two cores."""
+"""Of files of the lake, some 18 million events: up to there Java does without the compiler for its fastest code. A day
+of 11 million took 45 s in place of 53 s, and 1.8 GiB in place of 3.2 GiB, on two cores."""
 
 OLD_S: Final = 86_400
 """Scratch of a run that was killed goes when it is a day old."""

@@ -85,7 +85,7 @@ class Premises(Shop):
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
         known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
-        known |= {"pk": self.channel.pk if name.startswith("alert") else self.incident.pk}
+        known |= {"pk": str(self.channel.pk if name.startswith("alert") else self.incident.pk)}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
 
