@@ -198,6 +198,7 @@ def test_the_environment_is_refused_with_the_variables_name(monkeypatch: pytest.
     assert read_checked("X", spark_settings.check_master, default="local[*]") == "local[*]"
 
 
+@pytest.mark.django_db  # other checks ask the database what it can
 def test_the_system_check_names_a_file_that_is_missing(tmp_path: Path) -> None:
     with override_settings(TASKQ_SPARK_PROPERTIES=str(tmp_path / "nowhere")):
         (found,) = [one for one in run_checks() if one.id == "queues.W010"]

@@ -135,7 +135,8 @@ def _line(group: Sequence[AlertDelivery]) -> tuple[str, Incident | None]:
 
 def _prefix(delivery: AlertDelivery) -> str:
     if delivery.event == AlertEvent.RESOLVED:
-        return f"[{gettext('Resolved')}]"
+        resolved = gettext("Resolved")
+        return f"[{resolved}]"
     return f"[{delivery.get_severity_display()}]"
 
 
@@ -158,7 +159,8 @@ def _sentence(delivery: AlertDelivery) -> str:
 def _with_link(text: str, incident: Incident | None) -> str:
     escaped = text.translate(_ESCAPES)
     url = url_of(incident) if incident is not None else ""
-    return f"{escaped} <{url}|{gettext('Open')}>" if url else escaped
+    label = gettext("Open")
+    return f"{escaped} <{url}|{label}>" if url else escaped
 
 
 def _iso(moment: Any) -> str:
