@@ -85,8 +85,8 @@ class AlertChannel(models.Model):
 class AlertDelivery(models.Model):
     """One thing to tell one channel. The constraint makes sure that it is told once.
 
-    `occurrence`: how often the incident had been reopened. `due_at`: when it is tried next. Whoever sends it puts its
-    own `claim` on it first, which is void when `due_at` has come. Ended: `sent_at` or `failed_at` is set.
+    `occurrence`: how often the incident had been reopened. `due_at`: when it is tried next. A sender puts its own
+    `claim` on it first, which expires at `due_at`. It is finished when `sent_at` or `failed_at` is set.
     """
 
     channel = models.ForeignKey(AlertChannel, on_delete=models.CASCADE, related_name="deliveries")

@@ -1,6 +1,6 @@
 """The tables of a report: their columns with type, unit and meaning, and the version of them all.
 
-Whoever writes or reads the files of a report takes names and types from here, and docs/data/ is made of it. A run says
+Writers and readers of a report's files take names and types from here, and docs/data/ is made of it. A run says
 the version in its summary (`schema_version`). A summary without it is of version 1.
 
 To change a table:

@@ -24,7 +24,7 @@ LEAST_LATE: Final = 5
 
 
 class Severity(StrEnum):
-    """Who is told: somebody at once, or whoever looks at tickets."""
+    """How urgent it is: PAGE wakes the person on call, TICKET can wait for working hours."""
 
     PAGE = "page"
     TICKET = "ticket"

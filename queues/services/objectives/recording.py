@@ -85,8 +85,8 @@ def _active(engine: Engine, now_ms: int | None) -> Iterator[QueueKeys]:
 def _write(pool: str, counted: Mapping[tuple[str, str], Deliveries], end_s: int) -> None:
     """Add the stretch to the queues' rows, those among them in which nothing happens any more.
 
-    Of more than QUEUES_MAX rows those stay that were counted now, then those with the latest deliveries: whoever gives
-    jobs to ever new queues makes no more of them.
+    Of more than QUEUES_MAX rows those stay that were counted now, then those with the latest deliveries: a
+    client that publishes to ever new queues makes no more of them.
     """
     names = read_metadata(lambda: dict(Namespace.objects.filter(pool__name=pool).values_list("name", "pk")))
     new = {(names[namespace], queue): one for (namespace, queue), one in counted.items() if namespace in names}

@@ -252,7 +252,7 @@ def _without_deleted(days: Sequence[date], listener: Listener) -> list[date]:
     for day in days:
         try:
             deletion = find_deletion(lake, day)
-        except LakeError:  # whoever computes finds that out, too, and says so on the day's row
+        except LakeError:  # the process that computes finds that out, too, and says so on the day's row
             deletion = None
         if deletion is None:
             rest.append(day)
