@@ -34,19 +34,16 @@ from .session import fit_partitions, java_is_alive, java_times, plain_plans, sid
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
-from .tables.comparisons import DIFFERS, backlog_of, begun_of
+from .tables.comparisons import backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
 from .tables.times import histograms_of, measures_of, metrics_of, scopes_of
+from .warning_texts import damage_text, differences_in, gap_text
 
 RETRIES = 10
 """How often a day begins again without files that turned out to be damaged, or with a new list of files. Damaged files
 are found all at once, but those that only Spark cannot read one at a time."""
-
-DIFFERENCES_SHOWN = 5
-"""Queues that are named of those whose events and counts do not agree."""
-
 
 BROADCAST_ROWS = 2_000_000
 """Up to so many names of queues are sent to each executor (some 100 bytes each)."""
@@ -263,7 +260,7 @@ class DayReport:
         begun = begun_of(sums, before.backlog, anchored, known=before.known)
         if anchored is not None:
             begun = begun.persist()
-            self._differences = _differences_in(begun)
+            self._differences = differences_in(begun)
         backlog = backlog_of(sums, begun, pools_with_gaps=self._pools_with_gaps)
         self._write("figures", figures_of(sums, metrics, duplicates, backlog), *KEY)
         begun.unpersist()
@@ -298,8 +295,8 @@ class DayReport:
             | {"from_ms": gap.from_ms, "until_ms": gap.until_ms}
             for gap in files.gaps
         ]
-        warnings = [{"kind": "corrupt", "text": _damage_text(file)} for file in corrupt]
-        warnings += [{"kind": "gap", "text": _gap_text(gap)} for gap in gaps]
+        warnings = [{"kind": "corrupt", "text": damage_text(file)} for file in corrupt]
+        warnings += [{"kind": "gap", "text": gap_text(gap)} for gap in gaps]
         warnings += [
             {"kind": "other", "text": f"counts of jobs: {url} was left out: {reason}"}
             for url, reason in self._damaged_counts
@@ -383,39 +380,3 @@ def _count(counts: DataFrame, hours: Mapping[int, HourCells]) -> Done:
 
 def _day_before(day: date) -> date:
     return day - timedelta(days=1)
-
-
-def _damage_text(file: DamagedFile) -> str:
-    events = "an unknown number of events" if file.rows is None else f"{file.rows:,} events"
-    also = "" if file.rows == 0 else f", and with it {events}"
-    return f"{file.url} was left out{also}: {file.reason}"
-
-
-def _differences_in(begun: DataFrame) -> str:
-    """Where Redis's own count and the events do not agree, the greatest differences first; "" if they do."""
-    columns = (*SCOPE, "greatest(told, least) AS told", "anchored", "count(*) OVER () AS found")
-    rows = begun.where(DIFFERS).selectExpr(*columns).orderBy(f.expr("abs(told - anchored)").desc(), *SCOPE)
-    shown = rows.limit(DIFFERENCES_SHOWN).collect()
-    if not shown:
-        return ""
-    told = "; ".join(
-        f"{row['pool']}:{row['namespace']}/{row['queue']} began the day with {row['told']:,} jobs by the events and "
-        f"with {_by_redis(row['anchored'])}"
-        for row in shown
-    )
-    return f"events and Redis's own counts differ in {shown[0]['found']:,} queues, backlogs follow the latter: {told}"
-
-
-def _by_redis(anchored: int) -> str:
-    if anchored >= 0:
-        return f"{anchored:,} by Redis's own count"
-    return f"none by Redis's own count: events of {-anchored:,} departures are missing"
-
-
-def _gap_text(gap: dict[str, Any]) -> str:
-    until = datetime.fromtimestamp(gap["until_ms"] / 1000, UTC)
-    since = "" if gap["from_ms"] is None else f"between {datetime.fromtimestamp(gap['from_ms'] / 1000, UTC):%F %T} and "
-    return (
-        f"up to {gap['dropped']:,} events of pool {gap['pool']}, partition {gap['partition']}, were dropped "
-        f"{since or 'before '}{until:%F %T} UTC, before they reached the lake"
-    )
