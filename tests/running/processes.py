@@ -44,9 +44,10 @@ class Family:
         self.directory = directory
 
     def environment(self, **changes: str) -> dict[str, str]:
-        """That of a user who has set nothing, with the mark and `changes`."""
+        """That of a user who has set nothing, with the mark and `changes`; but no pump starts a Spark by the clock."""
         env = {name: value for name, value in os.environ.items() if name not in _OURS}
-        return {**env, "DJANGO_SETTINGS_MODULE": "taskq_site.settings", MARK: self.mark, **changes}
+        ours = {"DJANGO_SETTINGS_MODULE": "taskq_site.settings", "TASKQ_REPORT_TODAY_EVERY_S": "0", MARK: self.mark}
+        return {**env, **ours, **changes}
 
     def members(self) -> dict[int, str]:
         """Process ids and command lines of those that live."""
