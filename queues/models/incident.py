@@ -110,6 +110,11 @@ class Incident(models.Model):
     def __str__(self) -> str:
         return f"#{self.pk} {self.kind} {self.pool}:{self.namespace}/{self.queue}"
 
+    @property
+    def subject(self) -> tuple[str, str, str, str]:
+        """What it is about: kind, pool, namespace, queue."""
+        return (self.kind, self.pool, self.namespace, self.queue)
+
 
 class IncidentChange(models.Model):
     """A line of an incident's timeline. `who`: empty where no person did it."""

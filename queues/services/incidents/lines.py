@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from queues.models import Incident, IncidentKind, IncidentSeverity
 
-from .findings import Fact, Finding, Subject
+from .findings import Fact, Finding
 from .severity import RANKS, severity_of, worst_of
 from .wording import meaning_of, say, say_group, title_of
 
@@ -290,15 +290,11 @@ def lines_of_now(
     found = {finding.subject: finding for finding in findings}
     lines = []
     for row in rows:
-        finding = found.pop(_subject(row), None)
+        finding = found.pop(row.subject, None)
         line = line_of_row(row, sees_all=sees_all)
         lines.append(line if finding is None else _updated(line, row, finding, now, sees_all))
     lines += [_line_of_finding(finding, now, sees_all) for finding in found.values()]
     return sorted(lines, key=lambda line: line.order)
-
-
-def _subject(row: Incident) -> Subject:
-    return (row.kind, row.pool, row.namespace, row.queue)
 
 
 def _updated(line: IncidentLine, row: Incident, finding: Finding, now: datetime, sees_all: bool) -> IncidentLine:

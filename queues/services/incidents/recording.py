@@ -109,7 +109,7 @@ class _Recording:
         rows = Incident.objects.select_for_update().filter(
             pool=self._look.pool, kind__in=self._look.kinds, resolved_at=None
         )
-        known = {subject_of(row): row for row in rows.order_by("pk")}
+        known = {row.subject: row for row in rows.order_by("pk")}
         found = {finding.subject: finding for finding in self._look.findings}
         for subject, row in known.items():
             if subject in found:
@@ -170,7 +170,7 @@ class _Recording:
         lately = Incident.objects.select_for_update().filter(
             pool=self._look.pool, kind__in=self._look.kinds, resolved_at__gte=self._now - REOPEN_WITHIN
         )
-        latest = {subject_of(row): row for row in lately.order_by("resolved_at", "pk")}
+        latest = {row.subject: row for row in lately.order_by("resolved_at", "pk")}
         reopened = {finding.subject: latest[finding.subject] for finding in new if finding.subject in latest}
         for finding in new:
             if (row := reopened.get(finding.subject)) is None:
@@ -212,11 +212,6 @@ class _Recording:
         Incident.objects.bulk_create(rows, batch_size=BATCH)
         self._changes += [_change(row, IncidentChangeKind.OPENED, self._now) for row in rows]
         return len(rows)
-
-
-def subject_of(row: Incident) -> Subject:
-    """What the incident is about."""
-    return (row.kind, row.pool, row.namespace, row.queue)
 
 
 def _scopes(pool: str, names: Iterable[str]) -> Mapping[str, int]:
