@@ -101,7 +101,7 @@ class BackgroundService:
         if self._check_pools is not None:
             scheduler.add_chore("check", self._check_pools, interval_s=CHECK_INTERVAL_S, at_once=True)
         for number, beat in enumerate(self._heartbeats):
-            scheduler.add_chore(f"heartbeat {number}", beat, interval_s=HEARTBEAT_INTERVAL_S)
+            scheduler.add_chore(f"heartbeat {number}", beat, interval_s=HEARTBEAT_INTERVAL_S, at_once=True)
         if self._incidents is not None:
             scheduler.add_chore("incidents", self._incidents.look, interval_s=INCIDENTS_INTERVAL_S)
             scheduler.add_chore("alerts", self._incidents.send, interval_s=ALERTS_INTERVAL_S)

@@ -143,6 +143,8 @@ def test_warnings_are_told_and_their_texts_are_for_superusers(people: People) ->
 
     for_root, for_bob = text_of(people.root.browser, AT), text_of(people.bob.browser, AT)
 
+    page = people.bob.browser.get(AT).content.decode()
+    assert '<ul class="warnings" tabindex="0">' in page, "a long list scrolls: keys must reach it"
     assert all(f"secret {kind}" in for_root for kind in kinds)
     assert "secret" not in for_bob
     for text in (for_root, for_bob):

@@ -36,6 +36,9 @@ def service(tmp_path: Path) -> Iterator[Service]:
 def test_up_replaces_each_of_its_processes_that_hangs(service: Service) -> None:
     wait_until(lambda: service.call("GET", "/login/")[0] == 200, or_fail="no pages")
     wait_until(lambda: service.call("GET", "/api/demo/queues")[1]["queues"], or_fail="no demo")
+    for _ in range(2):  # what hangs before its first heartbeat has minutes: a second after all work, all have beaten
+        service.publish("delayed", "", "delay=1")
+        wait_until(lambda: service.call("GET", "/api/demo/delayed?timeout=10")[0] == 200, or_fail="no pump")
     old = {name: service.family.pid_of(name) for name in ("runpump", "servepages", "manage.py demo")}
 
     def hang(*names: str) -> None:
