@@ -29,6 +29,7 @@ from django.views.decorators.cache import never_cache
 
 from queues.services.errors import HTTP_STATUS, TaskqError
 
+from ..confirmations import Confirmation
 from ..error_messages import error_message, is_explained
 
 P = ParamSpec("P")
@@ -193,10 +194,13 @@ def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 _ANSWERS: Final = frozenset({"csrfmiddlewaretoken", "confirmed", "word"})
 
 
-def confirm_first(request: HttpRequest, *, question: str, word: str = "") -> HttpResponse | None:
+def confirm_first(
+    request: HttpRequest, *, question: str, button: str = "", word: str = "", is_safe: bool = False
+) -> HttpResponse | None:
     """None when the form says `confirmed=yes` (and repeats `word`, if there is one); else the answer to give instead.
 
-    That is a page which asks, and sends the same form again; for a script 400.
+    That is a page which asks, and sends the same form again by a button that says `button`; for a script 400.
+    `is_safe`: nothing is lost by it.
     """
     repeated = not word or request.POST.get("word", "").strip() == word
     if request.POST.get("confirmed") == "yes" and repeated:
@@ -205,5 +209,20 @@ def confirm_first(request: HttpRequest, *, question: str, word: str = "") -> Htt
         return JsonResponse({"error": _("This has to be confirmed."), "code": "not_confirmed"}, status=400)
     fields = [(name, value) for name, values in request.POST.lists() if name not in _ANSWERS for value in values]
     mistyped = request.POST.get("confirmed") == "yes"
-    context = {"question": question, "word": word, "fields": fields, "mistyped": mistyped}
+    context = {
+        "question": question,
+        "button": button,
+        "word": word,
+        "is_safe": is_safe,
+        "fields": fields,
+        "mistyped": mistyped,
+        "back": _page_above(request)[0],
+    }
     return render(request, "dashboard/confirm.html", context, status=400 if mistyped else 200)
+
+
+def confirm(request: HttpRequest, asked: Confirmation | None, *, count: int = 1) -> HttpResponse | None:
+    """The same of a confirmation, before an act on `count` jobs; None asks nothing."""
+    if asked is None or count < asked.asks_from:
+        return None
+    return confirm_first(request, question=asked.question, button=asked.button, word=asked.word, is_safe=asked.is_safe)

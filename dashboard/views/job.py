@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
+from dashboard.confirmations import confirm_job
 from dashboard.forms.jobs import OrderForm, whole_number
 from dashboard.job_bodies import BodyForm, read_task_message, show_body
 from queues.engine.errors import JobNotFoundError, LeaseLostError
@@ -22,9 +23,9 @@ from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import find_place
 from queues.services.workers.commands import cancel_running_job
 
-from .decorators import action, confirm_first, done, page
+from .decorators import action, confirm, confirm_first, done, page
 from .parameters import read_text
-from .queue_actions import question_before, queue_url
+from .queue_actions import queue_url
 
 _JOB_ID: Final = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])")
 
@@ -90,8 +91,7 @@ def job_act(request: HttpRequest, pool: str, namespace: str, queue: str, job_id:
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     order = OrderForm(request.POST).order()
     back = reverse("dashboard:job", args=(pool, namespace, queue, job_id))
-    question = question_before(order.act, 1)
-    unanswered = confirm_first(request, question=question) if question else None
+    unanswered = confirm(request, confirm_job(order.act, job_id=job_id))
     if unanswered is not None:
         return unanswered
     chosen = ChosenJob(job_id=job_id, attempt=whole_number(request.POST.get("attempt", "")) or 0)
@@ -106,7 +106,7 @@ def job_cancel(request: HttpRequest, pool: str, namespace: str, queue: str, job_
     """Have the worker that runs the job end it, if the attempt still is the one that the person saw."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     question = _("Cancel this job? Its task is interrupted, and the job becomes a dead letter.")
-    unanswered = confirm_first(request, question=question)
+    unanswered = confirm_first(request, question=question, button=_("Cancel job"))
     if unanswered is not None:
         return unanswered
     attempt = whole_number(request.POST.get("attempt", "")) or 0

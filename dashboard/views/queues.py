@@ -26,6 +26,7 @@ from queues.services.queues.listing import NAME, SORT_KEYS, STATES, QueueFilter,
 from queues.services.queues.page import (
     NO_FILTER,
     QueuePlace,
+    count_states,
     find_jobs,
     find_place,
     read_distributions,
@@ -210,7 +211,10 @@ def queue(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpRe
     """The whole page."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     push = {"row": read_endpoint_row(pool=pool, namespace=namespace, queue=queue), "states": PUSH_STATES}
-    return render(request, "dashboard/queue.html", _now(request, place) | _jobs(request, place) | {"push": push})
+    now = _now(request, place)
+    return render(
+        request, "dashboard/queue.html", now | _jobs(request, place, now["now"].stats.counts) | {"push": push}
+    )
 
 
 @page
@@ -224,7 +228,7 @@ def queue_live(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
 def queue_jobs(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
     """The jobs alone: for the first page to stay up to date, and for a scan to go on."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
-    return render(request, "dashboard/_queue_jobs.html", _jobs(request, place))
+    return render(request, "dashboard/_queue_jobs.html", _jobs(request, place, count_states(place=place)))
 
 
 def _now(request: HttpRequest, place: QueuePlace) -> Context:
@@ -254,7 +258,7 @@ def _incidents(request: HttpRequest, place: QueuePlace) -> Context:
     return {"incidents": shown, "last_consumed": read_last_consumed(**named) if is_idle else None}
 
 
-def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
+def _jobs(request: HttpRequest, place: QueuePlace, counts: Mapping[JobState, int]) -> Context:
     state, wanted = read_state(request.GET), read_filter(request.GET)
     after = request.GET.get("after") or None
     found = find_jobs(place=place, state=state, wanted=wanted, after=after)
@@ -272,7 +276,9 @@ def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
         "is_filtered": is_filtered,
         "is_first": after is None,
         "is_live": after is None and not is_filtered,
+        "state_count": counts[state],
         "query": write_query(state, wanted),
+        "own_query": write_query(state, wanted, after=after),
         "next_query": next_query if found.after else "",
         "acts": ACTS[state] if place.may_operate else (),
         "acts_on_all": on_all if place.may_operate else (),

@@ -121,7 +121,8 @@ def schedule_act(request: HttpRequest, pool: str, namespace: str, schedule: str)
     named = {"pool": pool, "namespace": namespace, "schedule": schedule}
     check_may_edit(user=request.user, pool=pool, namespace=namespace)
     if act is ScheduleAct.DELETE:
-        unanswered = confirm_first(request, question=_("Delete this schedule and its history? Its jobs stay."))
+        question = _("Delete this schedule and its history? Its jobs stay.")
+        unanswered = confirm_first(request, question=question, button=_("Delete schedule"))
         if unanswered is not None:
             return unanswered
     fire = act_on_schedule(user=request.user, pool=pool, namespace=namespace, name=schedule, act=act)

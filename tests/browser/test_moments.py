@@ -33,7 +33,7 @@ def test_all_of_a_state_are_rescheduled_to_it(page: Page, shop: Shop) -> None:
     every.locator("summary").click()
     every.get_by_label("Or at").fill(NOON)
     every.get_by_role("button", name="Reschedule").click()
-    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reschedule 1 job").click()
     expect(page.locator("#bulk-said")).to_contain_text("1 done")
 
     page.goto(f"/queues/default/demo/ferries/jobs/{job_id}/")

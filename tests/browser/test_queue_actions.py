@@ -10,6 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
+from tests.browser.watching import Watch
 
 URL = "/queues/default/demo/parcels-out/"
 
@@ -49,7 +50,7 @@ def test_emptying_a_queue_takes_its_name(page: Page, shop: Shop) -> None:
     page.goto("/queues/default/demo/scraps/")
 
     page.get_by_role("button", name="Empty…").click()
-    yes = page.get_by_role("button", name="Yes, do it")
+    yes = page.get_by_role("button", name="Delete 1 job")
     expect(yes).to_be_disabled()
     page.get_by_label("To confirm, type").fill("scrap")
     expect(yes).to_be_disabled()
@@ -58,6 +59,34 @@ def test_emptying_a_queue_takes_its_name(page: Page, shop: Shop) -> None:
 
     expect(page.get_by_role("status").first).to_be_visible()
     assert shop.count("scraps", "ready") == 0
+
+
+def test_an_act_that_fails_keeps_the_selection_and_is_tried_again(page: Page, shop: Shop, watches: list[Watch]) -> None:
+    watches[0].expected.append("ERR_FAILED")
+    shop.put_many("vouchers", 3)
+    page.goto("/queues/default/demo/vouchers/?state=ready")
+    delete = page.locator("#jobs-form").get_by_role("button", name="Delete")
+    expect(delete).to_be_disabled()
+
+    page.get_by_label("Select all on this page").check()
+    expect(page.get_by_text("3 selected")).to_be_visible()
+    page.route("**/act", lambda route: route.abort(), times=1)
+    delete.click()
+    question = page.get_by_role("dialog", name="Delete 3 ready jobs from vouchers?")
+    expect(question).to_be_visible()
+    assert find_barriers(page) == []
+    keep_picture(page, "delete-question-desktop", full_page=False)
+    question.get_by_role("button", name="Delete 3 jobs").click()
+    expect(page.get_by_role("alert")).to_contain_text("That did not work: the server does not answer.")
+    expect(page.get_by_text("3 selected")).to_be_visible()
+    assert shop.count("vouchers", "ready") == 3
+    assert find_barriers(page) == []
+    keep_picture(page, "act-failed-desktop")
+
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("status").filter(has_text="Done: 3 jobs.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing is ready")).to_be_visible()
+    assert shop.count("vouchers", "ready") == 0
 
 
 def test_what_a_filter_of_the_queue_matches_is_respawned(page: Page, shop: Shop) -> None:
@@ -70,7 +99,7 @@ def test_what_a_filter_of_the_queue_matches_is_respawned(page: Page, shop: Shop)
     expect(page.locator("tr[data-key]")).to_have_count(7)
 
     page.locator("form[data-bulk]").get_by_role("button", name="Respawn").click()
-    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Respawn all matches").click()
     expect(page.locator("#bulk-said")).to_contain_text("7")
     page.locator("#bulk-close").click()
 
@@ -93,7 +122,8 @@ def test_an_act_on_very_many_stops_where_it_is_cancelled(page: Page, shop: Shop)
     page.route("**/act-on-all", hold_the_second)
     page.goto("/queues/default/demo/leaflets/?state=ready")
     page.locator("form[data-bulk]").get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
+    page.get_by_label("To confirm, type").fill("leaflets")
+    page.get_by_role("dialog").get_by_role("button", name="Delete 1,200 jobs").click()
     said = page.locator("#bulk-said")
     expect(said).to_contain_text("500 done")
 

@@ -139,9 +139,7 @@ def act_on_matches(
     (None: the beginning) are not meant: what is respawned and dies again would be respawned for ever. They are looked
     at all the same, so callers stop after as many jobs as there were (`size`) at the beginning. `act_id` names the act.
     """
-    _check(place, order, ACTS_ON_ALL)
-    if order.act is JobAct.DELETE and not place.may_administer:
-        raise RoleTooLowError
+    check_act_on_matches(place=place, order=order)
     engine = engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     part = engine.run(scan_jobs(queue, order.state, wanted, after=after, limit=SELECTED_MAX))
@@ -155,6 +153,13 @@ def act_on_matches(
     done = engine.run(_carry_out(queue, order, _ttl_ms(place, order), chosen)) if chosen else 0
     _note(user, place, order, done, act_id=act_id, detail=_said(order, wanted))
     return BatchDone(done=done, looked_at=part.looked_at, size=part.size, cursor=part.after, before_ms=before_ms)
+
+
+def check_act_on_matches(*, place: QueuePlace, order: Order) -> None:
+    """Raises RoleTooLowError, InvalidArgumentError if the person may not do it, or the state does not allow it."""
+    _check(place, order, ACTS_ON_ALL)
+    if order.act is JobAct.DELETE and not place.may_administer:
+        raise RoleTooLowError
 
 
 def _is_meant(job: JobDetail, order: Order, before_ms: int | None) -> bool:
