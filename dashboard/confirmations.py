@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from django.utils.translation import gettext as _
@@ -14,6 +14,8 @@ from django.utils.translation import ngettext, npgettext
 
 from dashboard.formatting import number
 from queues.engine.values import JobState
+from queues.services.dead_letters.actions import DeadVerb
+from queues.services.dead_letters.filtering import DeadFilter
 from queues.services.jobs.actions import JobAct
 
 NUMBER: Final = "{count}"
@@ -129,6 +131,49 @@ def confirm_empty(*, queue: str, count: int) -> Confirmation:
     )
     question = text % {"queue": queue, "count": number(count)}
     return Confirmation(question=question, button=_button(JobAct.DELETE, count), word=queue)
+
+
+DEAD_WORD: Final = "delete"
+"""What has to be typed to delete all dead letters of several queues."""
+
+
+def confirm_dead_selected(*, count: int, shown: str = "") -> Confirmation:
+    """Before selected dead letters are deleted, of whatever queues."""
+    question = _("Delete %(jobs)s?") % {"jobs": count_jobs(JobState.DEAD, count, shown)}
+    return Confirmation(question=question, button=_button(JobAct.DELETE, count, shown))
+
+
+def confirm_dead_selection() -> Confirmation:
+    """The same for a page whose number of selected dead letters changes: NUMBER stands in its texts."""
+    return confirm_dead_selected(count=_MANY, shown=NUMBER)
+
+
+def confirm_dead_all(verb: DeadVerb, *, chosen: DeadFilter, count: int) -> Confirmation:
+    """Before all dead letters that a filter matches are respawned or deleted, of `count` in its queues."""
+    named = {"jobs": count_jobs(JobState.DEAD, count), "queue": chosen.queue}
+    is_deletion = verb is DeadVerb.DELETE
+    if chosen.reads_errors:
+        button = _("Delete all matches") if is_deletion else _("Respawn all matches")
+        if chosen.queue:
+            text = (
+                _("Delete every match among %(jobs)s from %(queue)s?")
+                if is_deletion
+                else _("Respawn every match among %(jobs)s of %(queue)s?")
+            )
+        else:
+            text = (
+                _("Delete every match among %(jobs)s of several queues?")
+                if is_deletion
+                else _("Respawn every match among %(jobs)s of several queues?")
+            )
+    else:
+        button = _button(JobAct.DELETE if is_deletion else JobAct.RESPAWN, count)
+        if chosen.queue:
+            text = _("Delete %(jobs)s from %(queue)s?") if is_deletion else _("Respawn %(jobs)s of %(queue)s?")
+        else:
+            text = _("Delete %(jobs)s?") if is_deletion else _("Respawn %(jobs)s?")
+    word = chosen.queue or DEAD_WORD
+    return Confirmation(question=text % named, button=button, word=word if is_deletion else "", is_safe=not is_deletion)
 
 
 def confirm_job(act: JobAct, *, job_id: str) -> Confirmation | None:

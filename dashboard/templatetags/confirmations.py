@@ -6,8 +6,18 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from dashboard.confirmations import Confirmation, confirm_all, confirm_empty, confirm_job, confirm_selection
+from dashboard.confirmations import (
+    Confirmation,
+    confirm_all,
+    confirm_dead_all,
+    confirm_dead_selection,
+    confirm_empty,
+    confirm_job,
+    confirm_selection,
+)
 from queues.engine.values import JobState
+from queues.services.dead_letters.actions import DeadVerb
+from queues.services.dead_letters.filtering import DeadFilter
 from queues.services.jobs.actions import JobAct
 
 register = template.Library()
@@ -29,6 +39,18 @@ def asks_all(act: JobAct, state: JobState, queue: str, count: int, is_filtered: 
 def asks_empty(queue: str, count: int) -> SafeString:
     """Of the button that empties a queue."""
     return _attributes(confirm_empty(queue=queue, count=count))
+
+
+@register.simple_tag
+def asks_dead_selection() -> SafeString:
+    """Of the button that deletes the selected dead letters."""
+    return _attributes(confirm_dead_selection())
+
+
+@register.simple_tag
+def asks_dead_all(verb: str, chosen: DeadFilter, count: int) -> SafeString:
+    """Of a button that acts on all dead letters that the filter matches."""
+    return _attributes(confirm_dead_all(DeadVerb(verb), chosen=chosen, count=count))
 
 
 @register.simple_tag

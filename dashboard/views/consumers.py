@@ -23,7 +23,7 @@ STATES: Final = (
     ("waiting", _("Waiting")),
     ("working", _("Working")),
     ("overdue", _("Overdue")),
-    ("away", _("Not there now")),
+    ("away", _("Not connected")),
 )
 GROUPINGS: Final = (("consumer", _("By consumer")), ("queue", _("By queue")))
 

@@ -13,6 +13,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from dashboard.confirmations import confirm_dead_all, confirm_dead_selected
 from dashboard.formatting import escape_visibly, number, visible_text
 from queues.services.dead_letters.actions import (
     NEEDED_FOR_ALL,
@@ -26,6 +27,7 @@ from queues.services.dead_letters.filtering import (
     DeadFilter,
     DeadQueues,
     Position,
+    find_dead_queues,
     position_of,
     read_filter,
     read_position,
@@ -45,7 +47,7 @@ from queues.services.dead_letters.scanning import (
 from queues.services.errors import InvalidArgumentError
 from queues.services.tokens.secrets import DEFAULT_POOL
 
-from .decorators import action, confirm_first, done, is_live, page
+from .decorators import action, confirm, done, is_confirmed, is_live, page
 
 NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")
 
@@ -151,8 +153,7 @@ def dead_act(request: HttpRequest) -> HttpResponse:
     if scope == SELECTED and not letters:
         return done(request, message=_("Nothing was selected."), back=back, data={"done": 0, "at": None})
     if (verb, scope) != (DeadVerb.RESPAWN, SELECTED):
-        question = _question(verb, scope, len(letters))
-        if (answer := confirm_first(request, question=question)) is not None:
+        if (answer := _confirm(request, verb, scope, chosen, len(letters))) is not None:
             return answer
     run = request.POST.get("run", "")
     if scope == SELECTED:
@@ -176,13 +177,18 @@ def _read_verb(text: str) -> tuple[DeadVerb, str]:
     return DeadVerb(verb), scope
 
 
-def _question(verb: DeadVerb, scope: str, count: int) -> str:
+def _confirm(
+    request: HttpRequest, verb: DeadVerb, scope: str, chosen: DeadFilter, selected: int
+) -> HttpResponse | None:
+    """What to answer until it is confirmed; the dead letters are counted only to ask."""
     if scope == SELECTED:
-        text = ngettext("Delete %(count)d dead letter for ever?", "Delete %(count)d dead letters for ever?", count)
-        return text % {"count": count}
-    if verb is DeadVerb.DELETE:
-        return _("Delete all dead letters that the filter matches, for ever?")
-    return _("Respawn all dead letters that the filter matches?")
+        return confirm(request, confirm_dead_selected(count=selected), count=selected)
+    asked = confirm_dead_all(verb, chosen=chosen, count=0)
+    if is_confirmed(request, word=asked.word):
+        return None
+    return confirm(
+        request, confirm_dead_all(verb, chosen=chosen, count=find_dead_queues(user=request.user, chosen=chosen).count)
+    )
 
 
 def _outcome_message(verb: DeadVerb, count: int) -> str:
@@ -197,13 +203,13 @@ def _batch_message(verb: DeadVerb, batch: DeadBatch) -> str:
     words = [_outcome_message(verb, batch.done)]
     if batch.position is not None:
         text = ngettext(
-            "%(number)s is yet to be looked at: do it again.",
-            "%(number)s are yet to be looked at: do it again.",
+            "%(number)s is left to search: repeat the action.",
+            "%(number)s are left to search: repeat the action.",
             batch.left,
         )
         words.append(text % {"number": number(batch.left)})
     if batch.forbidden:
-        text = _("Those in queues where you may not do this were left alone: %(number)s.")
+        text = _("Skipped in queues where you have no permission: %(number)s.")
         words.append(text % {"number": number(batch.forbidden)})
     return " ".join(words)
 

@@ -112,7 +112,7 @@ def job_cancel(request: HttpRequest, pool: str, namespace: str, queue: str, job_
     attempt = whole_number(request.POST.get("attempt", "")) or 0
     state = cancel_running_job(user=request.user, place=place, job_id=job_id, attempt=attempt)
     if state is not JobState.WORKING:
-        return done(request, message=_("The job was waiting again: it is deleted."), back=queue_url(place))
+        return done(request, message=_("The job was no longer working: it is deleted."), back=queue_url(place))
     message = _("Job %(job)s is cancelled: its worker was told to end it.") % {"job": job_id}
     return done(request, message=message, back=reverse("dashboard:job", args=(pool, namespace, queue, job_id)))
 
@@ -134,8 +134,8 @@ def _said(act: JobAct) -> str:
     said = {
         JobAct.ACK: _("The job is acked."),
         JobAct.RETRY: _("The job is ready."),
-        JobAct.RELEASE: _("The job is released: its try was not burned."),
-        JobAct.RESCHEDULE: _("The job is due at another time."),
+        JobAct.RELEASE: _("The job is released: the attempt does not count as one of its tries."),
+        JobAct.RESCHEDULE: _("The job is rescheduled."),
         JobAct.RESPAWN: _("The job is ready again, with one more try."),
         JobAct.DELETE: _("The job is deleted."),
     }

@@ -208,8 +208,8 @@ def outcome(count: int, asked: int) -> str:
     if count < asked:
         rest = asked - count
         left = ngettext(
-            "%(rest)d job had changed meanwhile and was left alone.",
-            "%(rest)d jobs had changed meanwhile and were left alone.",
+            "%(rest)d job had changed in the meantime and was skipped.",
+            "%(rest)d jobs had changed in the meantime and were skipped.",
             rest,
         )
         message += " " + left % {"rest": rest}

@@ -171,7 +171,7 @@ def _save_form(request: HttpRequest, form: ScheduleForm, named: dict[str, str], 
         add_input_error(form, error)
         return _show_form(request, form, named)
     except ScheduleTakenError:
-        form.add_error("name" if is_new else None, _("There is a schedule of this name already."))
+        form.add_error("name" if is_new else None, _("A schedule with this name already exists."))
         return _show_form(request, form, named)
     back = reverse("dashboard:schedule", kwargs={"pool": pool, "namespace": namespace, "schedule": name})
     return done(request, message=_("The schedule is saved."), back=back)

@@ -101,11 +101,11 @@ def test_who_has_selected_some_is_told_and_keeps_what_is_seen(page: Page, shop: 
     shop.bury("guarantees", ADDRESS_ERROR, jobs=1)
     look_again(page)
 
-    news = page.get_by_role("status").filter(has_text="1 job has died here since you looked.")
+    news = page.get_by_role("status").filter(has_text="1 job has died since this page was loaded.")
     expect(news).to_be_visible()
     expect(page.locator("#dead-rows tr")).to_have_count(2)
     expect(page.locator("#dead-rows input[type=checkbox]").first).to_be_checked()
     assert find_barriers(page) == []
     keep_picture(page, "dead-news-desktop")
-    news.get_by_role("link", name="Show how it is now").click()
+    news.get_by_role("link", name="Refresh").click()
     expect(page.locator("#dead-rows tr")).to_have_count(3)

@@ -43,7 +43,7 @@ def test_an_id_that_is_not_there_is_said_not_to_be(page: Page, watches: list[Wat
 
     page.goto("/find?q=01ARZ3NDEKTSV4RRFFQ69G5FAV")
 
-    expect(page.get_by_role("heading", name="No such job")).to_be_visible()
+    expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
 
 
 def test_part_of_a_name_leads_to_the_queues_that_have_it(page: Page) -> None:

@@ -47,6 +47,6 @@ def test_a_form_that_comes_back_has_what_was_typed(page: Page, watches: list[Wat
     page.get_by_label("Or due at").fill(NOON)
     page.get_by_role("button", name="Publish", exact=True).click()
 
-    expect(page.get_by_text("Either a delay or a time.")).to_be_visible()
+    expect(page.get_by_text("Enter a delay or a time, not both.")).to_be_visible()
     expect(page.get_by_label("Or due at")).to_have_value(NOON.removesuffix(":00"))
     expect(page.locator(".field").filter(has_text="Or due at").locator(".help")).to_have_text(f"= {NOON_IN_UTC}")

@@ -85,7 +85,7 @@ def test_an_act_that_fails_keeps_the_selection_and_is_tried_again(page: Page, sh
 
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("status").filter(has_text="Done: 3 jobs.")).to_be_visible()
-    expect(page.get_by_role("heading", name="Nothing is ready")).to_be_visible()
+    expect(page.get_by_role("heading", name="No ready jobs")).to_be_visible()
     assert shop.count("vouchers", "ready") == 0
 
 
@@ -141,13 +141,13 @@ def test_a_search_that_is_not_through_goes_on_when_asked(page: Page, shop: Shop)
     needle = shop.put("haystack", b"a needle")
     shop.put_many("haystack", 5_600)
     page.goto("/queues/default/demo/haystack/?state=ready&body=needle")
-    expect(page.get_by_text("looked at 5,000 of 11,201 jobs")).to_be_visible()
+    expect(page.get_by_text("searched 5,000 of 11,201 jobs")).to_be_visible()
     expect(page.get_by_role("link", name=needle)).to_have_count(0)
 
-    page.get_by_role("link", name="Scan on").click()
+    page.get_by_role("link", name="Keep searching").click()
 
     expect(page.get_by_role("link", name=needle)).to_be_visible()
-    expect(page.get_by_text("looked at 10,000 of 11,201 jobs")).to_be_visible()
+    expect(page.get_by_text("searched 10,000 of 11,201 jobs")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])

@@ -110,7 +110,7 @@ def test_what_happens_is_seen_where_it_was_and_only_that_is_fetched(page: Page, 
     assert middles_of(split, join) == places
     assert sizes
     assert max(sizes) < FEW_BYTES
-    expect(page.locator(".tile").filter(has_text="At work").locator("dd")).to_have_text("1", timeout=SOON_MS)
+    expect(page.locator(".tile").filter(has_text="Working").locator("dd")).to_have_text("1", timeout=SOON_MS)
 
 
 def test_a_node_is_found_by_name_and_leads_to_its_job(page: Page, shop: Shop) -> None:

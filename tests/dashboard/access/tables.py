@@ -88,7 +88,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "job_raw": Page(named={"part": "body"}, sees="a vase"),
     "dead": Page(sees=ERROR, charlie=200),
     "dead_more": Page(sees=ERROR, charlie=200),
-    "dead_news": Page(query={"since_ms": "1"}, sees="1 job has died here", charlie=200),
+    "dead_news": Page(query={"since_ms": "1"}, sees="1 job has died since", charlie=200),
     "consumers": Page(sees=QUEUE, charlie=200),
     "workers": Page(sees=QUEUE, charlie=200),
     "push": Page(sees=QUEUE, charlie=200),
@@ -161,7 +161,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     ),
     "queue_act_on_all": (
         Act(form={"act": "respawn", "state": "dead"} | SURE),
-        Act(form={"act": "delete", "state": "ready"} | SURE, needs_admin=True),
+        Act(form={"act": "delete", "state": "ready", "word": QUEUE} | SURE, needs_admin=True),
     ),
     "job_act": (
         Act(form={"act": "delete", "state": "ready"} | SURE),
@@ -209,8 +209,8 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"do": "delete-selected"} | _LETTER),
         Act(form={"do": "respawn-all", "namespace": SHOP} | SURE),
         Act(form={"do": "respawn-all"} | SURE, charlie=302),
-        Act(form={"do": "delete-all", "namespace": SHOP} | SURE, needs_admin=True),
-        Act(form={"do": "delete-all"} | SURE, needs_admin=True, charlie=302),
+        Act(form={"do": "delete-all", "namespace": SHOP, "word": "delete"} | SURE, needs_admin=True),
+        Act(form={"do": "delete-all", "word": "delete"} | SURE, needs_admin=True, charlie=302),
     ),
 }
 

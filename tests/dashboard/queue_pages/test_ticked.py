@@ -75,7 +75,7 @@ def test_a_job_that_another_attempt_holds_by_now_is_left_alone(olga: Client, sho
     answer = post(olga, "act", data, status=200, **JSON)
 
     assert answer["done"] == 0
-    assert "1 job had changed meanwhile" in answer["message"]
+    assert "1 job had changed in the meantime" in answer["message"]
     assert shop.state_of(job_id) is JobState.WORKING
     assert noted() == []
 
