@@ -210,6 +210,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "namespace_not_found": _("Not found, or you don't have access"),
     "pool_not_found": _("Not found, or you don't have access"),
     "job_not_found": _("Not found, or you don't have access"),
+    "queue_not_found": _("Queue not found: it has no jobs, was not used in the last 10 minutes, and has no consumers"),
     "worker_not_found": _("Worker not found, or it has not reported lately"),
     "push_endpoint_not_found": _("Not found, or you don't have access"),
     "incident_not_found": _("Not found, or you don't have access"),

@@ -152,9 +152,9 @@ def dead_act(request: HttpRequest) -> HttpResponse:
     letters = request.POST.getlist("letter")
     if scope == SELECTED and not letters:
         return done(request, message=_("Nothing was selected."), back=back, data={"done": 0, "at": None})
-    if (verb, scope) != (DeadVerb.RESPAWN, SELECTED):
-        if (answer := _confirm(request, verb, scope, chosen, len(letters))) is not None:
-            return answer
+    asks = (verb, scope) != (DeadVerb.RESPAWN, SELECTED)
+    if asks and (answer := _confirm(request, verb, scope, chosen, len(letters))) is not None:
+        return answer
     run = request.POST.get("run", "")
     if scope == SELECTED:
         count = act_on_selected(user=request.user, verb=verb, letters=letters, act_id=run)

@@ -188,6 +188,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "lease_lost": 409,
     "result_too_large": 413,
     "job_not_found": 404,
+    "queue_not_found": 404,
     "dependencies_closed": 409,
     "limit_reached": 429,
     "workflow_not_found": 404,

@@ -117,6 +117,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "lease_lost": Reply("lease lost"),
     "result_too_large": Reply("result too large"),
     "job_not_found": Reply("job not found"),
+    "queue_not_found": Reply("queue not found"),
     "dependencies_closed": Reply("job takes no more dependencies"),
     "limit_reached": Reply(member="msg"),
     "store_unavailable": Reply("store unavailable", _RETRY_SOON),
