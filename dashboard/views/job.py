@@ -1,13 +1,9 @@
-"""One job: the way to it from its id, its life, what it carries, what may be done with it."""
+"""One job: its timeline, what it carries, what may be done with it."""
 
 from __future__ import annotations
 
-import re
-from typing import Final
-from urllib.parse import urlencode
-
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
@@ -18,16 +14,12 @@ from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.names import is_job_id
 from queues.engine.values import JobState
 from queues.services.jobs.actions import ChosenJob, JobAct, act_on_jobs
-from queues.services.jobs.finding import search_job
 from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import find_place
 from queues.services.workers.commands import cancel_running_job
 
 from .decorators import action, confirm, confirm_first, done, page
-from .parameters import read_text
 from .queue_actions import queue_url
-
-_JOB_ID: Final = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])")
 
 
 @page
@@ -142,22 +134,6 @@ def _said(act: JobAct) -> str:
     return said[act]
 
 
-@page
-def find(request: HttpRequest) -> HttpResponse:
-    """`/find?q=TEXT`: leads on to the job whose id is in TEXT, or to the queues. 404: no such job, or not theirs."""
-    text = read_text(request, "q")
-    found = _JOB_ID.search(text.upper())
-    if found is None:
-        return redirect(f"{reverse('dashboard:queues')}?{urlencode({'q': text})}" if text else "dashboard:queues")
-    search = search_job(user=request.user, job_id=found[0])
-    if (place := search.found) is not None:
-        return redirect("dashboard:job", place.pool, place.namespace, place.queue, found[0])
-    status = 503 if search.away else 404
-    return render(
-        request, "dashboard/find.html", {"find_text": text, "job_id": found[0], "search": search}, status=status
-    )
-
-
 _AT = "queues/<str:pool>/<str:namespace>/<str:queue>/jobs/<str:job_id>/"
 
 urlpatterns = [
@@ -167,5 +143,4 @@ urlpatterns = [
     path(f"{_AT}raw/<str:part>", job_raw, name="job_raw"),
     path(f"{_AT}act", job_act, name="job_act"),
     path(f"{_AT}cancel", job_cancel, name="job_cancel"),
-    path("find", find, name="find"),
 ]

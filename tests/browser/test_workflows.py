@@ -185,7 +185,7 @@ def test_a_phone_and_a_reader_in_the_dark_see_it_too(open_page: OpenPage, fan: s
 
 def test_the_bar_has_room_for_all_pages_and_the_search(page: Page) -> None:
     page.goto("/reports/")
-    find = page.get_by_role("searchbox", name="Find a job by its id, or a queue by its name")
+    find = page.get_by_role("searchbox", name="Find a job by its id or key, or a queue by its name")
     assert find.evaluate(PLACEHOLDER_FITS), "the placeholder is cut off"
     assert page.locator(".bar-links").evaluate("(links) => links.scrollWidth <= links.clientWidth")
 

@@ -74,6 +74,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "overview_chart": Page(named={"kind": "backlog"}, charlie=200),
     "totals": Page(sees="1,237", charlie=200),
     "find": Page(query={"q": "{dead}"}, alice=302, olga=302, bob=302),
+    "palette": Page(query={"q": QUEUE}, sees=f"{POOL}/{SHOP}", charlie=200),
     "queues": Page(sees=QUEUE, charlie=200),
     "queue": Page(query={"state": "dead"}, sees=ERROR),
     "queue_live": Page(sees="1,237"),
