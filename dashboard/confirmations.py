@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from django.utils.translation import gettext as _
@@ -66,14 +66,22 @@ def _button(act: JobAct, count: int, shown: str = "") -> str:
     return phrases[act] % {"count": shown or number(count)}
 
 
-def confirm_selected(act: JobAct, *, state: JobState, queue: str, count: int) -> Confirmation | None:
-    """Before an act on `count` selected jobs; None: it asks nothing."""
-    return _ask_for_selected(act, state, queue, count, "")
+def confirm_selected(
+    act: JobAct, *, state: JobState, queue: str, count: int, with_undo: bool = False
+) -> Confirmation | None:
+    """Before an act on `count` selected jobs; None: it asks nothing. One job whose deletion can be undone: neither."""
+    asked = _ask_for_selected(act, state, queue, count, "")
+    return _sparing_one(asked) if with_undo and act is JobAct.DELETE else asked
 
 
 def confirm_selection(act: JobAct, *, state: JobState, queue: str) -> Confirmation | None:
-    """The same for a page whose number of selected jobs changes: NUMBER stands in its texts."""
-    return _ask_for_selected(act, state, queue, _MANY, NUMBER)
+    """The same, with undo, for a page whose number of selected jobs changes: NUMBER stands in its texts."""
+    asked = _ask_for_selected(act, state, queue, _MANY, NUMBER)
+    return _sparing_one(asked) if act is JobAct.DELETE else asked
+
+
+def _sparing_one(asked: Confirmation | None) -> Confirmation | None:
+    return replace(asked, asks_from=2) if asked is not None else None
 
 
 def _ask_for_selected(act: JobAct, state: JobState, queue: str, count: int, shown: str) -> Confirmation | None:
@@ -137,15 +145,16 @@ DEAD_WORD: Final = "delete"
 """What has to be typed to delete all dead letters of several queues."""
 
 
-def confirm_dead_selected(*, count: int, shown: str = "") -> Confirmation:
-    """Before selected dead letters are deleted, of whatever queues."""
+def confirm_dead_selected(*, count: int, shown: str = "", with_undo: bool = False) -> Confirmation:
+    """Before selected dead letters are deleted, of whatever queues. One that can be undeleted is not asked about."""
     question = _("Delete %(jobs)s?") % {"jobs": count_jobs(JobState.DEAD, count, shown)}
-    return Confirmation(question=question, button=_button(JobAct.DELETE, count, shown))
+    button = _button(JobAct.DELETE, count, shown)
+    return Confirmation(question=question, button=button, asks_from=2 if with_undo else 1)
 
 
 def confirm_dead_selection() -> Confirmation:
     """The same for a page whose number of selected dead letters changes: NUMBER stands in its texts."""
-    return confirm_dead_selected(count=_MANY, shown=NUMBER)
+    return confirm_dead_selected(count=_MANY, shown=NUMBER, with_undo=True)
 
 
 def confirm_dead_all(verb: DeadVerb, *, chosen: DeadFilter, count: int) -> Confirmation:
@@ -176,11 +185,11 @@ def confirm_dead_all(verb: DeadVerb, *, chosen: DeadFilter, count: int) -> Confi
     return Confirmation(question=text % named, button=button, word=word if is_deletion else "", is_safe=not is_deletion)
 
 
-def confirm_job(act: JobAct, *, job_id: str) -> Confirmation | None:
+def confirm_job(act: JobAct, *, job_id: str, with_undo: bool = False) -> Confirmation | None:
     """Before an act on one job; None: it asks nothing."""
     if act is JobAct.ACK:
         question = _("Ack job %(job)s, as if its consumer had done so?") % {"job": job_id}
         return Confirmation(question=question, button=_("Ack job"), is_safe=True)
-    if act is JobAct.DELETE:
+    if act is JobAct.DELETE and not with_undo:
         return Confirmation(question=_("Delete job %(job)s?") % {"job": job_id}, button=_("Delete job"))
     return None

@@ -213,6 +213,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "queue_not_found": _("Queue not found: it has no jobs, was not used in the last 10 minutes, and has no consumers"),
     "worker_not_found": _("Worker not found, or it has not reported lately"),
     "push_endpoint_not_found": _("Not found, or you don't have access"),
+    "deletion_not_found": _("Not found, or you don't have access"),
     "incident_not_found": _("Not found, or you don't have access"),
     "alert_channel_not_found": _("Not found, or you don't have access"),
     "workflow_not_found": _("Workflow not found, or its retention is over"),
@@ -227,6 +228,11 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "layout_mismatch": _("Redis holds the jobs of another version of taskq, or of a pool with other partitions"),
 }
 """By the code of the error, in a sentence."""
+
+
+def sentence_of(code: str) -> str:
+    """The sentence for an error's code; the code itself if there is none."""
+    return str(_SENTENCES.get(code, code))
 
 
 def is_explained(error: TaskqError) -> bool:

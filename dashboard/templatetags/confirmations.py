@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -15,10 +17,15 @@ from dashboard.confirmations import (
     confirm_job,
     confirm_selection,
 )
+from dashboard.deletion_titles import deletion_title_of
+from dashboard.error_messages import sentence_of
 from queues.engine.values import JobState
 from queues.services.dead_letters.actions import DeadVerb
 from queues.services.dead_letters.filtering import DeadFilter
 from queues.services.jobs.actions import JobAct
+
+if TYPE_CHECKING:
+    from queues.models import PendingDeletion
 
 register = template.Library()
 
@@ -56,7 +63,19 @@ def asks_dead_all(verb: str, chosen: DeadFilter, count: int) -> SafeString:
 @register.simple_tag
 def asks_job(act: JobAct, job_id: str) -> SafeString:
     """Of a button on the page of a job."""
-    return _attributes(confirm_job(act, job_id=job_id))
+    return _attributes(confirm_job(act, job_id=job_id, with_undo=True))
+
+
+@register.filter
+def deletion_title(row: PendingDeletion) -> str:
+    """What is deleted: `300 ready jobs from payments.`"""
+    return deletion_title_of(row)
+
+
+@register.filter
+def deletion_error(row: PendingDeletion) -> str:
+    """Why it failed."""
+    return sentence_of(row.error)
 
 
 def _attributes(asked: Confirmation | None) -> SafeString:

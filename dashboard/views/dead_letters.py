@@ -44,10 +44,12 @@ from queues.services.dead_letters.scanning import (
     read_dead_news,
     scan_dead_letters,
 )
+from queues.services.deletions import defer_dead_letters, defer_dead_matches, deletions_of_dead_letters
 from queues.services.errors import InvalidArgumentError
 from queues.services.tokens.secrets import DEFAULT_POOL
 
 from .decorators import action, confirm, done, is_confirmed, is_live, page
+from .deletions import deferred, wants_undo
 
 NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")
 
@@ -155,6 +157,10 @@ def dead_act(request: HttpRequest) -> HttpResponse:
     asks = (verb, scope) != (DeadVerb.RESPAWN, SELECTED)
     if asks and (answer := _confirm(request, verb, scope, chosen, len(letters))) is not None:
         return answer
+    if verb is DeadVerb.DELETE and wants_undo(request):
+        if scope == SELECTED:
+            return deferred(request, defer_dead_letters(user=request.user, letters=letters), back=back)
+        return deferred(request, defer_dead_matches(user=request.user, chosen=chosen), back=back)
     run = request.POST.get("run", "")
     if scope == SELECTED:
         count = act_on_selected(user=request.user, verb=verb, letters=letters, act_id=run)
@@ -182,7 +188,7 @@ def _confirm(
 ) -> HttpResponse | None:
     """What to answer until it is confirmed; the dead letters are counted only to ask."""
     if scope == SELECTED:
-        return confirm(request, confirm_dead_selected(count=selected), count=selected)
+        return confirm(request, confirm_dead_selected(count=selected, with_undo=wants_undo(request)), count=selected)
     asked = confirm_dead_all(verb, chosen=chosen, count=0)
     if is_confirmed(request, word=asked.word):
         return None
@@ -250,6 +256,8 @@ def dead(request: HttpRequest) -> HttpResponse:
         "groups": groups_of(chosen, dead_queues, found),
         "rows": _rows(dead_queues, letters),
         "is_later": start is not None,
+        "deletions": deletions_of_dead_letters(user=request.user),
+        "back": f"{reverse('dashboard:dead')}?{urlencode(fields_of(chosen))}",
         "news_query": _news_query(chosen, dead_queues, is_later=start is not None),
         "next": _next(found, letters),
         "may_act": _may(dead_queues, NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -13,12 +15,14 @@ from dashboard.job_bodies import BodyForm, read_task_message, show_body
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.names import is_job_id
 from queues.engine.values import JobState
+from queues.services.deletions import defer_jobs, deletions_of_queue
 from queues.services.jobs.actions import ChosenJob, JobAct, act_on_jobs
 from queues.services.jobs.page import JobView, read_job
-from queues.services.queues.page import find_place
+from queues.services.queues.page import QueuePlace, find_place
 from queues.services.workers.commands import cancel_running_job
 
 from .decorators import action, confirm, confirm_first, done, page
+from .deletions import deferred, wants_undo
 from .queue_actions import queue_url
 
 
@@ -35,6 +39,7 @@ def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str
         "body": show_body(view.job.body, form=form),
         "result": None if view.result is None else show_body(view.result, form=form),
         "order": OrderForm(),
+        **_deletions(view.place, job_id),
     }
     return render(request, "dashboard/job.html", context)
 
@@ -50,8 +55,17 @@ def job_live(request: HttpRequest, pool: str, namespace: str, queue: str, job_id
             raise
         # not an error of the user: it was there when the page was made
         return render(request, "dashboard/_job_gone.html", status=404)
-    context = {"view": view, "place": place, "job": view.job, "order": OrderForm()}
+    context = {"view": view, "place": place, "job": view.job, "order": OrderForm(), **_deletions(place, job_id)}
     return render(request, "dashboard/_job_life.html", context)
+
+
+def _deletions(place: QueuePlace, job_id: str) -> dict[str, Any]:
+    """Those that name the job, for it to be kept."""
+    rows = [row for row in deletions_of_queue(place=place) if job_id in row.request.get("ids", ())]
+    return {
+        "deletions": rows,
+        "back": reverse("dashboard:job", args=(place.pool, place.namespace, place.queue, job_id)),
+    }
 
 
 @page
@@ -83,10 +97,13 @@ def job_act(request: HttpRequest, pool: str, namespace: str, queue: str, job_id:
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     order = OrderForm(request.POST).order()
     back = reverse("dashboard:job", args=(pool, namespace, queue, job_id))
-    unanswered = confirm(request, confirm_job(order.act, job_id=job_id))
+    unanswered = confirm(request, confirm_job(order.act, job_id=job_id, with_undo=wants_undo(request)))
     if unanswered is not None:
         return unanswered
     chosen = ChosenJob(job_id=job_id, attempt=whole_number(request.POST.get("attempt", "")) or 0)
+    if order.act is JobAct.DELETE and wants_undo(request):
+        row = defer_jobs(user=request.user, place=place, order=order, jobs=[chosen])
+        return deferred(request, row, back=back)
     if not act_on_jobs(user=request.user, place=place, order=order, jobs=[chosen]):
         raise LeaseLostError(job_id)
     goes = order.act is JobAct.DELETE or (order.act is JobAct.ACK and "kept" not in request.POST)

@@ -14,7 +14,8 @@ from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
 from dashboard.forms.queue import PolicyForm, PublishForm
 from queues.engine.errors import InvalidArgumentError
-from queues.services.jobs.actions import act_on_jobs, act_on_matches, check_act_on_matches, publish_by_hand
+from queues.services.deletions import defer_empty, defer_jobs, defer_matches
+from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, check_act_on_matches, publish_by_hand
 from queues.services.permissions import Role
 from queues.services.policies import policy_for
 from queues.services.queues.actions import (
@@ -28,6 +29,7 @@ from queues.services.queues.actions import (
 from queues.services.queues.page import NO_FILTER, QueuePlace, count_states, find_place
 
 from .decorators import action, confirm, done, page, wants_json
+from .deletions import deferred, wants_undo
 
 INVALID = 400
 
@@ -140,6 +142,8 @@ def empty(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpRe
     unanswered = confirm(request, confirm_empty(queue=place.queue, count=sum(count_states(place=place).values())))
     if unanswered is not None:
         return unanswered
+    if wants_undo(request):
+        return deferred(request, defer_empty(user=request.user, place=place), back=queue_url(place))
     count = empty_whole_queue(user=request.user, place=place)
     message = ngettext("%(count)d job was deleted.", "%(count)d jobs were deleted.", count) % {"count": count}
     return done(request, message=message, back=queue_url(place), data={"done": count})
@@ -155,10 +159,15 @@ def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResp
     if not values:
         return done(request, message=_("No job was selected."), back=back, data={"done": 0})
     chosen = read_chosen(values)
-    asked = confirm_selected(order.act, state=order.state, queue=place.queue, count=len(chosen))
+    asked = confirm_selected(
+        order.act, state=order.state, queue=place.queue, count=len(chosen), with_undo=wants_undo(request)
+    )
     unanswered = confirm(request, asked, count=len(chosen))
     if unanswered is not None:
         return unanswered
+    if order.act is JobAct.DELETE and wants_undo(request):
+        row = defer_jobs(user=request.user, place=place, order=order, jobs=chosen)
+        return deferred(request, row, back=back)
     count = act_on_jobs(user=request.user, place=place, order=order, jobs=chosen)
     return done(request, message=outcome(count, len(chosen)), back=back, data={"done": count})
 
@@ -184,6 +193,9 @@ def act_on_all(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
     unanswered = confirm(request, asked)
     if unanswered is not None:
         return unanswered
+    if order.act is JobAct.DELETE and wants_undo(request):
+        row = defer_matches(user=request.user, place=place, order=order, wanted=wanted)
+        return deferred(request, row, back=back)
     batch = act_on_matches(
         user=request.user,
         place=place,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
+from queues.services.deletions import deletions_of_queue
 from queues.services.incident_watch.visible_incidents import read_last_consumed, read_queue_incidents
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.objectives.reading import read_burn_rates
@@ -36,10 +37,14 @@ from queues.services.queues.page import (
 
 from . import queue_actions
 from .decorators import is_live, page
+from .deletions import deleting
 from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
 from .parameters import TEXT_MAX, read_text
 from .push import STATES as PUSH_STATES
+
+if TYPE_CHECKING:
+    from queues.models import PendingDeletion
 
 PAGE_MAX: Final = 1_000_000
 
@@ -212,9 +217,8 @@ def queue(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpRe
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     push = {"row": read_endpoint_row(pool=pool, namespace=namespace, queue=queue), "states": PUSH_STATES}
     now = _now(request, place)
-    return render(
-        request, "dashboard/queue.html", now | _jobs(request, place, now["now"].stats.counts) | {"push": push}
-    )
+    jobs = _jobs(request, place, now["now"].stats.counts, now["deletions"])
+    return render(request, "dashboard/queue.html", now | jobs | {"push": push})
 
 
 @page
@@ -228,7 +232,8 @@ def queue_live(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
 def queue_jobs(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
     """The jobs alone: for the first page to stay up to date, and for a scan to go on."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
-    return render(request, "dashboard/_queue_jobs.html", _jobs(request, place, count_states(place=place)))
+    context = _jobs(request, place, count_states(place=place), deletions_of_queue(place=place))
+    return render(request, "dashboard/_queue_jobs.html", context)
 
 
 def _now(request: HttpRequest, place: QueuePlace) -> Context:
@@ -245,6 +250,8 @@ def _now(request: HttpRequest, place: QueuePlace) -> Context:
         "burning": burning,
         "tabs": tabs,
         "live_query": write_query(state, wanted),
+        "deletions": deletions_of_queue(place=place),
+        "back": f"{queue_actions.queue_url(place)}?{write_query(state, wanted)}",
         **_incidents(request, place),
     }
 
@@ -258,7 +265,9 @@ def _incidents(request: HttpRequest, place: QueuePlace) -> Context:
     return {"incidents": shown, "last_consumed": read_last_consumed(**named) if is_idle else None}
 
 
-def _jobs(request: HttpRequest, place: QueuePlace, counts: Mapping[JobState, int]) -> Context:
+def _jobs(
+    request: HttpRequest, place: QueuePlace, counts: Mapping[JobState, int], deletions: Sequence[PendingDeletion]
+) -> Context:
     state, wanted = read_state(request.GET), read_filter(request.GET)
     after = request.GET.get("after") or None
     found = find_jobs(place=place, state=state, wanted=wanted, after=after)
@@ -283,6 +292,7 @@ def _jobs(request: HttpRequest, place: QueuePlace, counts: Mapping[JobState, int
         "acts": ACTS[state] if place.may_operate else (),
         "acts_on_all": on_all if place.may_operate else (),
         "order": OrderForm(),
+        **deleting(deletions, state),
     }
 
 

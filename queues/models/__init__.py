@@ -6,6 +6,7 @@ Jobs are in Redis only.
 
 from .activity import Activity, ActivityAction
 from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
+from .deletion import DeletionKind, DeletionPhase, PendingDeletion
 from .incident import (
     Incident,
     IncidentChange,
@@ -31,6 +32,8 @@ __all__ = [
     "AlertEvent",
     "AlertTransport",
     "CatchUp",
+    "DeletionKind",
+    "DeletionPhase",
     "FireOutcome",
     "Incident",
     "IncidentChange",
@@ -42,6 +45,7 @@ __all__ = [
     "Namespace",
     "ObjectiveWindow",
     "Overlap",
+    "PendingDeletion",
     "Pool",
     "PushEndpoint",
     "QueueDay",

@@ -55,13 +55,23 @@ async function send(form, submitter, data = new FormData(form, submitter)) {
 
 async function finish(form, answer) {
   if (answer.url) return location.assign(answer.url);
-  notice(form, answer.warning ? "warn" : "ok", answer.message);
+  form.parentElement.querySelector(".outcome")?.remove();
+  if (!answer.deletion) notice(form, "ok", answer.message); // a deletion is shown where it can be undone
   for (const box of form.querySelectorAll('input[type="checkbox"]:checked')) box.checked = false;
   for (const menu of form.querySelectorAll("details.menu[open]")) menu.open = false;
   const shown = (form.dataset.shows ?? "").split(" ").filter(Boolean);
   await Promise.allSettled(shown.map((id) => document.getElementById(id)).filter(Boolean).map(showNow));
   form.dispatchEvent(new CustomEvent("taskq:updated", { bubbles: true }));
+  if (answer.deletion) document.querySelector(`[data-key="deletion-${answer.deletion}"] [data-undo]`)?.focus();
 }
+
+// Seconds in which a deletion can be undone.
+setInterval(() => {
+  for (const place of document.querySelectorAll("[data-left-ms]")) {
+    place.dataset.leftMs = Math.max(0, place.dataset.leftMs - 1000);
+    place.textContent = `${Math.ceil(place.dataset.leftMs / 1000)} s`;
+  }
+}, 1000);
 
 document.addEventListener("submit", (event) => {
   const form = event.target;

@@ -48,6 +48,7 @@ export class Run {
       } catch {
         return `${fill(this.words.failed, this)} ${this.words.away}`;
       }
+      if (answer.deletion) return location.reload(); // it waits, and the page says so, with a button to undo it
       this.show(answer);
       if (!answer.at) return fill(this.words.finished, this);
       this.fields.set("at", answer.at);

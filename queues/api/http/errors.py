@@ -136,6 +136,7 @@ REPLIES: Final[Mapping[str, Reply]] = {
     "namespace_not_found": Reply("namespace not found"),
     "worker_not_found": Reply("worker not found"),
     "push_endpoint_not_found": Reply("push endpoint not found"),
+    "deletion_not_found": Reply("deletion not found"),
     "incident_not_found": Reply("incident not found"),
     "alert_channel_not_found": Reply("alert channel not found"),
     "schedule_not_found": Reply("schedule not found"),

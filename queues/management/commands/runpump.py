@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
+from queues.pump.deletions import DeletionChore
 from queues.pump.incidents import IncidentChores
 from queues.pump.lake_upkeep import LakeUpkeep
 from queues.pump.nightly import NightlyReports
@@ -44,6 +45,7 @@ class Command(BaseCommand):
             heartbeats=heartbeats,
             nightly=NightlyReports(),
             incidents=IncidentChores(),
+            deletions=DeletionChore(),
             lake=LakeUpkeep(),
         )
         if once:

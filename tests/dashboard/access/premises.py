@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -16,11 +18,13 @@ from queues.models import (
     AlertChannel,
     AlertDelivery,
     AlertTransport,
+    DeletionKind,
     Incident,
     IncidentChange,
     IncidentKind,
     IncidentSeverity,
     Namespace,
+    PendingDeletion,
     PushEndpoint,
     QueuePolicy,
     Schedule,
@@ -71,6 +75,17 @@ class Premises(Shop):
         self.channel = AlertChannel.objects.create(
             namespace=of_shop, name=CHANNEL, transport=AlertTransport.SLACK, url="https://hooks.example/of-the-shop"
         )
+        self.deletion = PendingDeletion.objects.create(
+            user=User.objects.create_user("one who left"),
+            kind=DeletionKind.JOBS,
+            pool=POOL,
+            namespace=SHOP,
+            queue="vases",
+            job_state="ready",
+            count=1,
+            request={"ids": [self.ids[JobState.READY]]},
+            due_at=timezone.now() + timedelta(hours=1),
+        )
         Surveyor(self.engine).look()
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
@@ -85,7 +100,8 @@ class Premises(Shop):
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
         known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
-        known |= {"pk": str(self.channel.pk if name.startswith("alert") else self.incident.pk)}
+        rows = {"alert": self.channel.pk, "deletion": self.deletion.pk}
+        known |= {"pk": str(rows.get(name.partition("_")[0], self.incident.pk))}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
 
@@ -105,6 +121,7 @@ class Premises(Shop):
             workflow.state,
             policies,
             endpoints,
+            list(PendingDeletion.objects.order_by("pk").values("kind", "phase")),
             list(IncidentChange.objects.order_by("pk").values()),
             list(AlertChannel.objects.order_by("pk").values()),
             list(AlertDelivery.objects.order_by("pk").values("channel", "event")),

@@ -157,6 +157,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     "queue_flush_group": (Act(form={"group": "mails"}),),
     "queue_act": (
         Act(form={"act": "delete", "state": "ready", "job": "{ready}"} | SURE),
+        Act(form={"act": "delete", "state": "ready", "job": "{ready}", "undo": "yes"}),
         Act(form={"act": "ack", "state": "working", "job": "{working}:1"} | SURE),
         Act(form={"act": "respawn", "state": "dead", "job": "{dead}"}),
     ),
@@ -205,6 +206,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "test"}, needs_admin=True),
         Act(form={"act": "delete"} | SURE, needs_admin=True),
     ),
+    "deletion_undo": (Act(),),
     "dead_act": (
         Act(form={"do": "respawn-selected"} | _LETTER),
         Act(form={"do": "delete-selected"} | _LETTER),
