@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.utils.translation import gettext as _
 
 from dashboard.confirmations import count_jobs
 from dashboard.formatting import number
 from queues.engine.values import JobState
-
-if TYPE_CHECKING:
-    from queues.models import PendingDeletion
+from queues.services.deletions import Deletion
 
 
-def deletion_title_of(row: PendingDeletion) -> str:
+def deletion_title_of(row: Deletion) -> str:
     """`300 ready jobs from payments.`"""
     if row.job_state:
         jobs = count_jobs(JobState(row.job_state), row.count)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -22,10 +20,8 @@ from dashboard.error_messages import sentence_of
 from queues.engine.values import JobState
 from queues.services.dead_letters.actions import DeadVerb
 from queues.services.dead_letters.filtering import DeadFilter
+from queues.services.deletions import Deletion
 from queues.services.jobs.actions import JobAct
-
-if TYPE_CHECKING:
-    from queues.models import PendingDeletion
 
 register = template.Library()
 
@@ -67,13 +63,13 @@ def asks_job(act: JobAct, job_id: str) -> SafeString:
 
 
 @register.filter
-def deletion_title(row: PendingDeletion) -> str:
+def deletion_title(row: Deletion) -> str:
     """What is deleted: `300 ready jobs from payments.`"""
     return deletion_title_of(row)
 
 
 @register.filter
-def deletion_error(row: PendingDeletion) -> str:
+def deletion_error(row: Deletion) -> str:
     """Why it failed."""
     return sentence_of(row.error)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -12,12 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.formatting import number
-from queues.services.deletions import UNDO_S, undo_deletion
+from queues.services.deletions import UNDO_S, Deletion, undo_deletion
 
 from .decorators import action, done, wants_json
-
-if TYPE_CHECKING:
-    from queues.models import PendingDeletion
 
 
 def wants_undo(request: HttpRequest) -> bool:
@@ -25,7 +22,7 @@ def wants_undo(request: HttpRequest) -> bool:
     return request.POST.get("undo") == "yes"
 
 
-def deferred(request: HttpRequest, row: PendingDeletion, *, back: str) -> HttpResponse:
+def deferred(request: HttpRequest, row: Deletion, *, back: str) -> HttpResponse:
     """The answer to a deletion that waits. The page that `back` leads to shows it, with its button to undo it."""
     text = ngettext(
         "%(count)s job will be deleted in %(seconds)s s.", "%(count)s jobs will be deleted in %(seconds)s s.", row.count
@@ -36,7 +33,7 @@ def deferred(request: HttpRequest, row: PendingDeletion, *, back: str) -> HttpRe
     return redirect(back)
 
 
-def deleting(rows: Sequence[PendingDeletion], state: str) -> dict[str, Any]:
+def deleting(rows: Sequence[Deletion], state: str) -> dict[str, Any]:
     """Which rows of a list of jobs in `state` are to be deleted: their ids, or all of them."""
     waiting = [row for row in rows if row.phase != "failed"]
     return {

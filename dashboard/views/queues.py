@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
-from queues.services.deletions import deletions_of_queue
+from queues.services.deletions import Deletion, deletions_of_queue
 from queues.services.incident_watch.visible_incidents import read_last_consumed, read_queue_incidents
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.objectives.reading import read_burn_rates
@@ -42,9 +42,6 @@ from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
 from .parameters import TEXT_MAX, read_text
 from .push import STATES as PUSH_STATES
-
-if TYPE_CHECKING:
-    from queues.models import PendingDeletion
 
 PAGE_MAX: Final = 1_000_000
 
@@ -266,7 +263,7 @@ def _incidents(request: HttpRequest, place: QueuePlace) -> Context:
 
 
 def _jobs(
-    request: HttpRequest, place: QueuePlace, counts: Mapping[JobState, int], deletions: Sequence[PendingDeletion]
+    request: HttpRequest, place: QueuePlace, counts: Mapping[JobState, int], deletions: Sequence[Deletion]
 ) -> Context:
     state, wanted = read_state(request.GET), read_filter(request.GET)
     after = request.GET.get("after") or None

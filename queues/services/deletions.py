@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from django.db.models import Q
 from django.utils import timezone
@@ -54,6 +54,8 @@ from .queues.actions import empty_whole_queue, need
 from .queues.page import QueuePlace, find_place
 
 logger = logging.getLogger(__name__)
+
+Deletion: TypeAlias = PendingDeletion
 
 UNDO_S: Final = 10
 """How long a deletion can be undone."""
@@ -127,7 +129,7 @@ def _defer(
 ) -> PendingDeletion:
     names = {} if place is None else {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
     row = PendingDeletion(
-        user_id=user.pk,
+        user_id=int(user.pk or 0),
         kind=kind,
         count=count,
         request=dict(request),
@@ -171,7 +173,7 @@ def deletions_of_queue(*, place: QueuePlace) -> list[PendingDeletion]:
 def deletions_of_dead_letters(*, user: User) -> list[PendingDeletion]:
     """Those that the user asked for on the page of the dead letters. Raises MetadataUnavailableError."""
     kinds = (DeletionKind.DEAD_LETTERS, DeletionKind.DEAD_MATCHES)
-    rows = PendingDeletion.objects.filter(_SHOWN, user_id=user.pk, kind__in=kinds)
+    rows = PendingDeletion.objects.filter(_SHOWN, user_id=int(user.pk or 0), kind__in=kinds)
     return read_metadata(lambda: list(rows.order_by("pk")[:ROWS_PER_TURN]))
 
 

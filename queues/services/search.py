@@ -13,7 +13,6 @@ from typing import Final, TypeVar
 from queues.engine import JobFilter, JobState, find_key, scan_jobs
 from queues.engine.errors import TaskqError
 from queues.engine.keys import QueueKeys
-from queues.engine.operation import Operation
 from queues.pools import reading_engine_for
 
 from .permissions import User
@@ -131,7 +130,7 @@ def _search_pool(view: VisiblePool, text: str) -> tuple[list[JobMatch], bool]:
     done = 0
     while scans and done < SCANS_MAX and len(jobs) <= FOUND_MAX:
         now, scans = scans[: min(_AT_ONCE, SCANS_MAX - done)], scans[min(_AT_ONCE, SCANS_MAX - done) :]
-        operations: list[Operation] = [
+        operations = [
             scan_jobs(queue, state, JobFilter(job_id=prefix), after=after, limit=FOUND_MAX)
             for queue, state, after in now
         ]

@@ -25,10 +25,10 @@ def test_all_that_match_a_filter_are_respawned_and_no_others(width: str, open_pa
     keep_picture(page, f"dead-filtered-{width}")
 
     page.get_by_role("button", name="Respawn all that match").click()
-    question = page.get_by_role("dialog", name="Respawn all dead letters that the filter matches?")
+    question = page.get_by_role("dialog", name="Respawn every match among 65 dead letters of")
     expect(question).to_be_visible()
     assert find_barriers(page) == []
-    question.get_by_role("button", name="Yes, do it").click()
+    question.get_by_role("button", name="Respawn all matches").click()
     progress = page.get_by_role("dialog", name="Respawning")
     expect(progress.get_by_role("status")).to_contain_text("60 done")
     keep_picture(page, f"dead-respawned-{width}", full_page=False)
@@ -56,11 +56,13 @@ def test_selected_ones_are_deleted_after_a_question(page: Page, shop: Shop) -> N
     page.locator("#dead-rows input[type=checkbox]").nth(0).check()
     page.locator("#dead-rows input[type=checkbox]").nth(1).check()
     page.get_by_role("button", name="Delete selected").click()
-    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
-    page.get_by_role("dialog", name="Deleting").get_by_role("button", name="Close").click()
+    question = page.get_by_role("dialog", name="Delete 2 dead letters?")
+    question.get_by_role("button", name="Delete 2 jobs").click()
 
-    expect(page.locator("#dead-rows tr")).to_have_count(1)
-    assert shop.count("refusals", "dead") == 1
+    pending = page.get_by_role("status").filter(has_text="Deleting 2 dead letters.")
+    pending.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status").filter(has_text="Undone: no job was deleted.")).to_be_visible()
+    assert shop.count("refusals", "dead") == 3
 
 
 REST_MS = 35_000

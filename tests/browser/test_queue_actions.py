@@ -11,6 +11,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
+from tests.support.waiting import wait_until
 
 URL = "/queues/default/demo/parcels-out/"
 
@@ -26,7 +27,7 @@ def test_a_queue_is_paused_and_resumed(width: str, open_page: OpenPage, shop: Sh
     assert shop.call("GET", "/api/demo/parcels-out")[0] == 404
     keep_picture(page, f"queue-paused-{width}")
 
-    page.get_by_role("button", name="Resume").click()
+    page.locator(".page-head").get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
     assert shop.call("GET", "/api/demo/parcels-out?ttr=1")[0] == 200
 
@@ -57,8 +58,14 @@ def test_emptying_a_queue_takes_its_name(page: Page, shop: Shop) -> None:
     page.get_by_label("To confirm, type").fill("scraps")
     yes.click()
 
-    expect(page.get_by_role("status").first).to_be_visible()
-    assert shop.count("scraps", "ready") == 0
+    pending = page.get_by_role("status").filter(has_text="all jobs (1) from scraps.")
+    expect(pending).to_be_visible()
+    assert find_barriers(page) == []
+    keep_picture(page, "queue-emptying-desktop")
+    pending.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status").filter(has_text="Undone: no job was deleted.")).to_be_visible()
+    expect(pending).to_have_count(0)
+    assert shop.count("scraps", "ready") == 1
 
 
 def test_an_act_that_fails_keeps_the_selection_and_is_tried_again(page: Page, shop: Shop, watches: list[Watch]) -> None:
@@ -84,9 +91,11 @@ def test_an_act_that_fails_keeps_the_selection_and_is_tried_again(page: Page, sh
     keep_picture(page, "act-failed-desktop")
 
     page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_role("status").filter(has_text="Done: 3 jobs.")).to_be_visible()
-    expect(page.get_by_role("heading", name="No ready jobs")).to_be_visible()
-    assert shop.count("vouchers", "ready") == 0
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    expect(page.get_by_text("to be deleted")).to_have_count(3)
+    assert shop.count("vouchers", "ready") == 3
+    page.close()
+    wait_until(lambda: shop.count("vouchers", "ready") == 0, or_fail="the server does not delete", timeout_s=40)
 
 
 def test_what_a_filter_of_the_queue_matches_is_respawned(page: Page, shop: Shop) -> None:
@@ -107,7 +116,7 @@ def test_what_a_filter_of_the_queue_matches_is_respawned(page: Page, shop: Shop)
 
 
 def test_an_act_on_very_many_stops_where_it_is_cancelled(page: Page, shop: Shop) -> None:
-    shop.put_many("leaflets", 1_200)
+    shop.put_many("leaflets", 1_200, delay=3_600)
     held: list[Route] = []
     sent = 0
 
@@ -120,10 +129,9 @@ def test_an_act_on_very_many_stops_where_it_is_cancelled(page: Page, shop: Shop)
             route.continue_()
 
     page.route("**/act-on-all", hold_the_second)
-    page.goto("/queues/default/demo/leaflets/?state=ready")
-    page.locator("form[data-bulk]").get_by_role("button", name="Delete").click()
-    page.get_by_label("To confirm, type").fill("leaflets")
-    page.get_by_role("dialog").get_by_role("button", name="Delete 1,200 jobs").click()
+    page.goto("/queues/default/demo/leaflets/?state=delayed")
+    page.locator("form[data-bulk]").get_by_role("button", name="Make ready now").click()
+    page.get_by_role("dialog").get_by_role("button", name="Make 1,200 jobs ready").click()
     said = page.locator("#bulk-said")
     expect(said).to_contain_text("500 done")
 
@@ -133,7 +141,7 @@ def test_an_act_on_very_many_stops_where_it_is_cancelled(page: Page, shop: Shop)
 
     expect(said).to_contain_text("1,000 done")
     assert sent == 2
-    assert shop.count("leaflets", "ready") == 200
+    assert shop.count("leaflets", "delayed") == 200
 
 
 def test_a_search_that_is_not_through_goes_on_when_asked(page: Page, shop: Shop) -> None:
