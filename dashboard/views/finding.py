@@ -78,7 +78,10 @@ def palette(request: HttpRequest) -> HttpResponse:
     items += [
         {"group": _("Queues"), "title": one.queue, "detail": _place(one), "url": _queue_url(one)} for one in matches
     ]
-    acts = [item for one in matches[:_ACTED_ON_MAX] for item in _acts(request, one)]
+    roles = roles_of(user=request.user) if matches else {}
+    acts = [
+        item for one in matches[:_ACTED_ON_MAX] for item in _acts(one, roles.get((one.pool, one.namespace), Role.READ))
+    ]
     items += [item for item in acts if len(words) < 2 or _has(item["title"], words)]
     if text:
         url = f"{reverse('dashboard:find')}?{urlencode({'q': text})}"
@@ -101,9 +104,8 @@ def _pages(request: HttpRequest) -> Iterator[Item]:
         yield {"group": _("Pages"), "title": title, "detail": "", "url": url}
 
 
-def _acts(request: HttpRequest, one: QueueMatch) -> Iterator[Item]:
-    """What this person may do with the queue. What changes something is sent by POST."""
-    role = roles_of(user=request.user).get((one.pool, one.namespace), Role.READ)
+def _acts(one: QueueMatch, role: Role) -> Iterator[Item]:
+    """What a person with this role may do with the queue. What changes something is sent by POST."""
     named: dict[str, Any] = {"pool": one.pool, "namespace": one.namespace, "queue": one.queue}
     dead = f"{reverse('dashboard:dead')}?{urlencode(named)}"
     links = [(_("Dead letters of %(queue)s"), dead, "get")]

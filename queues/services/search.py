@@ -27,7 +27,10 @@ KEY_LOOKS_MAX: Final = 5_000
 SCANS_MAX: Final = 200
 """Calls that look for the beginning of an id in a pool, each through up to SCAN_LOOKS jobs."""
 
-_AT_ONCE: Final = 100
+_KEYS_AT_ONCE: Final = 100
+_SCANS_AT_ONCE: Final = 10
+"""Calls in one round trip: Redis serves them without a pause, and a scan takes some milliseconds."""
+
 _PREFIX: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{5,24}")
 
 T = TypeVar("T")
@@ -129,7 +132,8 @@ def _search_pool(view: VisiblePool, text: str) -> tuple[list[JobMatch], bool]:
     ]
     done = 0
     while scans and done < SCANS_MAX and len(jobs) <= FOUND_MAX:
-        now, scans = scans[: min(_AT_ONCE, SCANS_MAX - done)], scans[min(_AT_ONCE, SCANS_MAX - done) :]
+        room = min(_SCANS_AT_ONCE, SCANS_MAX - done)
+        now, scans = scans[:room], scans[room:]
         operations = [
             scan_jobs(queue, state, JobFilter(job_id=prefix), after=after, limit=FOUND_MAX)
             for queue, state, after in now
@@ -147,5 +151,5 @@ def _match(pool: str, queue: QueueKeys, job_id: str) -> JobMatch:
 
 
 def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for first in range(0, len(items), _AT_ONCE):
-        yield items[first : first + _AT_ONCE]
+    for first in range(0, len(items), _KEYS_AT_ONCE):
+        yield items[first : first + _KEYS_AT_ONCE]

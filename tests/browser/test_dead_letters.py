@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import ADDRESS_ERROR, SMTP_ERROR, Shop
+from tests.browser.watching import Watch
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
@@ -49,15 +50,21 @@ def test_what_is_asked_can_be_taken_back(page: Page, shop: Shop) -> None:
     assert shop.count("claims", "dead") == 3
 
 
-def test_selected_ones_are_deleted_after_a_question(page: Page, shop: Shop) -> None:
+def test_selected_ones_are_deleted_after_a_question(page: Page, shop: Shop, watches: list[Watch]) -> None:
     shop.bury("refusals", ADDRESS_ERROR, jobs=3)
     page.goto("/dead/?queue=refusals")
 
     page.locator("#dead-rows input[type=checkbox]").nth(0).check()
     page.locator("#dead-rows input[type=checkbox]").nth(1).check()
+    watches[0].expected.append("ERR_FAILED")
+    page.route("**/dead/act", lambda route: route.abort(), times=1)
     page.get_by_role("button", name="Delete selected").click()
     question = page.get_by_role("dialog", name="Delete 2 dead letters?")
     question.get_by_role("button", name="Delete 2 jobs").click()
+    failed = page.get_by_role("dialog", name="Deleting")
+    expect(failed.get_by_role("status")).to_contain_text("the server does not answer.")
+    expect(page.locator("#dead-rows input:checked")).to_have_count(2)
+    failed.get_by_role("button", name="Try again").click()
 
     pending = page.get_by_role("status").filter(has_text="Deleting 2 dead letters.")
     pending.get_by_role("button", name="Undo").click()
