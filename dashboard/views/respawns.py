@@ -35,6 +35,8 @@ def dead_respawn_start(request: HttpRequest) -> HttpResponse:
         raise InvalidArgumentError("invalid rate")
     pk = start_respawn(user=request.user, chosen=chosen, per_minute=rate * PER_MINUTE[unit])
     message = _("The respawn goes on in the background, also when this page is closed.")
+    if pk is None:
+        message = _("There is nothing to respawn.")
     return done(request, message=message, back=_dead_url(request), data={"id": pk})
 
 

@@ -75,8 +75,8 @@ class PlanView:
         return round(self.row.left * 60_000 / self.row.per_minute)
 
 
-def start_respawn(*, user: User, chosen: DeadFilter, per_minute: int) -> int:
-    """Have pumps respawn all that `chosen` means, so many a minute. Its number.
+def start_respawn(*, user: User, chosen: DeadFilter, per_minute: int) -> int | None:
+    """Have pumps respawn all that `chosen` means, so many a minute. Its number; None: there is nothing to respawn.
 
     Raises NamespaceNotFoundError, RoleTooLowError, InvalidArgumentError, MetadataUnavailableError,
     StoreUnavailableError.
@@ -87,6 +87,8 @@ def start_respawn(*, user: User, chosen: DeadFilter, per_minute: int) -> int:
     allowed, _forbidden = allowed_queues(dead_queues, NEEDED_FOR_ALL[DeadVerb.RESPAWN])
     if dead_queues.queues and not allowed.queues:
         raise RoleTooLowError
+    if not allowed.count:
+        return None
     if RespawnPlan.objects.filter(state=RespawnState.RUNNING).count() >= RUNNING_MAX:
         raise InvalidArgumentError("too many respawns are running")
     now = timezone.now()
