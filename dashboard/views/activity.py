@@ -16,7 +16,7 @@ from queues.services.errors import InvalidArgumentError
 from .decorators import is_live, page
 from .parameters import TEXT_MAX
 
-FILTERS: Final = ("who", "action", "namespace", "queue", "day")
+FILTERS: Final = ("who", "action", "namespace", "queue", "target", "day")
 
 
 @page
@@ -43,6 +43,7 @@ def read_activity_filter(request: HttpRequest) -> ActivityFilter:
         action=_text(request, "action"),
         namespace=_text(request, "namespace"),
         queue=_text(request, "queue"),
+        target=_text(request, "target"),
         day=read_day(_text(request, "day")),
     )
 

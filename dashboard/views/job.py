@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.forms.jobs import OrderForm, whole_number
 from dashboard.job_bodies import BodyForm, read_task_message, show_body
+from dashboard.job_snippets import curl_of, test_of
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.names import is_job_id
 from queues.engine.values import JobState
@@ -42,6 +44,9 @@ def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str
         "body": show_body(view.job.body, form=form),
         "result": None if view.result is None else show_body(view.result, form=form),
         "order": OrderForm(),
+        "curl": curl_of(view.job, origin=f"{request.scheme}://{request.get_host()}"),
+        "test": test_of(view.job),
+        "day": datetime.fromtimestamp(view.job.published_ms / 1000, UTC).date(),
     }
     return render(request, "dashboard/job.html", context)
 

@@ -121,6 +121,7 @@ class Activity(models.Model):
             models.Index(fields=["scope", "-id"], name="activity_by_scope"),
             models.Index(fields=["who", "-id"], name="activity_by_person"),
             models.Index(fields=["at"], name="activity_by_time"),
+            models.Index(fields=["target", "-id"], name="activity_by_target"),
         ]
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from tests.dashboard.people import People
 from tests.dashboard.shop import AT, Shop
 from tests.support.waiting import wait_until
 
-from .asking import JSON, LIVE, noted
+from .asking import JSON, LIVE, noted, uncoloured
 from .hostile import HOSTILE, assert_harmless
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,7 +105,7 @@ def test_options_attributes_body_and_result_are_shown(bob: Client, shop: Shop) -
         JobState.COMPLETED, body=b'{"to":"Ann"}', key="order-7", attributes={"tenant": "acme"}, priority=9, tries=3
     )
 
-    text = page(bob, job_id)
+    text = uncoloured(page(bob, job_id))
 
     for said in (
         "order-7",
@@ -139,7 +139,7 @@ def test_an_unknown_job_is_not_found(bob: Client, job_id: str) -> None:
 def test_a_peek_shows_the_body_as_asked(bob: Client, shop: Shop) -> None:
     job_id = shop.job_in(JobState.READY, body=b'{"a":1}')
 
-    assert "{\n  &quot;a&quot;: 1\n}" in page(bob, job_id, "peek")
+    assert "{\n  &quot;a&quot;: 1\n}" in uncoloured(page(bob, job_id, "peek"))
     assert "{&quot;a&quot;:1}" in page(bob, job_id, "peek?as=text")
     assert "00000000  7b 22 61 22" in page(bob, job_id, "peek?as=hex")
 
