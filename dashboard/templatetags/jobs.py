@@ -84,3 +84,24 @@ def share_of(part: int, whole: int | None) -> str:
         return NOTHING
     share = 100 * min(part, whole) / whole
     return f"{share:.1f} %" if share >= 0.1 else "< 0.1 %"
+
+
+@register.filter
+def event_name(kind: str) -> str:
+    """What an event of the lake says, in the reader's language; the word itself of a kind that a later version knew."""
+    names = {
+        "published": gettext("Published"),
+        "ready": gettext("Ready"),
+        "consumed": gettext("Delivered"),
+        "acked": gettext("Acked"),
+        "failed": gettext("Failed"),
+        "lease_lost": gettext("Lease lost"),
+        "released": gettext("Released"),
+        "rescheduled": gettext("Rescheduled"),
+        "dead": gettext("Dead"),
+        "respawned": gettext("Respawned"),
+        "expired": gettext("Expired"),
+        "deleted": gettext("Deleted"),
+        "purged": gettext("Forgotten"),
+    }
+    return names.get(kind, kind)
