@@ -131,7 +131,7 @@ class _Search:
                 statistics is not None
                 and statistics.has_min_max
                 and isinstance(statistics.min, str)
-                and not statistics.min <= wanted <= statistics.max
+                and not str(statistics.min) <= str(wanted) <= str(statistics.max)
             ):
                 return False
         return True

@@ -24,7 +24,7 @@ from .shop import AT, Shop
 
 
 def sent(browser: Client, url: str, **query: Any) -> str:
-    answer = browser.get(url, query)
+    answer: Any = browser.get(url, query)
     assert answer.status_code == 200
     assert "attachment" in answer["Content-Disposition"]
     return b"".join(answer.streaming_content).decode()
@@ -80,8 +80,8 @@ def test_the_filter_of_the_page_holds(people: People, shop: Shop) -> None:
 
 def test_the_activity_of_a_filter(people: People) -> None:
     for queue in ("mail", "pay", "mail"):
-        named = {"pool": "default", "namespace": "shop", "queue": queue}
-        note_activity(user=people.alice.user, action=ActivityAction.PAUSED, **named)
+        of_shop: dict[str, Any] = {"pool": "default", "namespace": "shop", "queue": queue}
+        note_activity(user=people.alice.user, action=ActivityAction.PAUSED, **of_shop)
     note_activity(user=people.charlie.user, action=ActivityAction.PAUSED, pool="default", namespace="bank")
 
     rows = read_csv(sent(people.bob.browser, "/activity/download", queue="mail"))
@@ -95,7 +95,7 @@ def test_a_download_has_so_many_rows_and_its_name_says_so(people: People, monkey
     monkeypatch.setattr(downloads, "ROWS_MAX", 3)
     bury("shop", "mail", ["boom"] * 4)
 
-    answer = people.alice.browser.get("/dead/download")
+    answer: Any = people.alice.browser.get("/dead/download")
 
     assert len(read_csv(b"".join(answer.streaming_content).decode())) == 3
     assert 'filename="dead-letters-first-3.csv"' in answer["Content-Disposition"]

@@ -13,6 +13,7 @@ from django.utils import timezone
 from queues.engine import JobState
 from queues.models import Activity, ActivityAction, RespawnPlan, RespawnState
 from queues.services.dead_letters import respawn_plans
+from queues.services.dead_letters.actions import respawn_stretch
 from queues.services.dead_letters.respawn_plans import HELD, carry_out_respawns
 from tests.support.burying import bury
 
@@ -72,7 +73,7 @@ def test_what_a_killed_process_respawned_is_not_respawned_again(
 ) -> None:
     bury("shop", "mail", ["boom"] * 8)
     start(people.alice.browser)
-    real = respawn_plans.respawn_stretch
+    real = respawn_stretch
 
     def die(**named: Any) -> None:
         real(**named)
@@ -97,7 +98,7 @@ def test_two_pumps_take_a_step_once(people: People, monkeypatch: pytest.MonkeyPa
     bury("shop", "mail", ["boom"] * 9)
     start(people.alice.browser)
     at = begun() + timedelta(seconds=1)
-    real, others = respawn_plans.respawn_stretch, []
+    real, others = respawn_stretch, []
 
     def meanwhile(**named: Any) -> Any:
         others.append(carry_out_respawns(now=at))

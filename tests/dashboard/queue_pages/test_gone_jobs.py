@@ -16,6 +16,7 @@ from queues.engine import JobState, delete_jobs
 from queues.engine.names import published_ms
 from queues.lake import job_events
 from queues.lake.compact import compact_day
+from queues.lake.files import footer_of
 from queues.lake.job_events import find_job_events
 from tests.dashboard.people import POOL, SHOP, People
 from tests.dashboard.shop import AT, QUEUE, Shop
@@ -116,8 +117,12 @@ def test_files_of_other_partitions_and_later_hours_are_not_opened(
     later = datetime.fromtimestamp(published_ms(JOB) / 1000, UTC) + timedelta(hours=5)
     write_events(tmp_path, [event("published", later, job=OTHER)])
     opened: list[str] = []
-    real = job_events.footer_of
-    monkeypatch.setattr(job_events, "footer_of", lambda *given: opened.append(given[1]) or real(*given))
+
+    def note(storage: Any, path: str, file: Any) -> Any:
+        opened.append(path)
+        return footer_of(storage, path, file)
+
+    monkeypatch.setattr(job_events, "footer_of", note)
 
     assert search(tmp_path, JOB, partition=2) == ([], True)
     assert opened == []
