@@ -16,8 +16,8 @@ from .moments import Moment, MomentKind
 LONGEST_MIN_MS: Final = 1_000
 """What is shorter hurts nobody."""
 
-LONGEST_SHARE: Final = 0.5
-"""Of all the time that a job waited and ran, the longest part is at least so much, or none is told."""
+LONGEST_SHARE: Final = 1 / 3
+"""Of all the time that a job waited and ran, the longest part is at least so much, or none is marked."""
 
 
 class GapKind(StrEnum):
@@ -31,7 +31,7 @@ class GapKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """`is_longest`: most of the job's time went into it. `objective_ms`: the queue's, if a wait is longer than that.
+    """`is_longest`: none took longer, and much of the job's time went into it. `objective_ms`: the queue's, if a wait is longer than that.
     `p95_ms`: the queue's at present, if it took longer than that. `is_open`: it goes on.
     """
 
