@@ -96,6 +96,11 @@ def incident_size(people: People) -> int:
     return sum(line.size for line in lines if line.kind == IncidentKind.JOBS_DYING)
 
 
+def banner(people: People) -> str:
+    """What the page of shop/mail says is wrong."""
+    return " ".join(re.sub(r"<[^>]+>", " ", people.alice.browser.get("/queues/default/shop/mail/").text).split())
+
+
 def test_what_is_muted_is_left_out_of_incidents_until_it_doubles(people: People, surveyor: Surveyor) -> None:
     bury("shop", "mail", [LIKE] * 3 + ["boom"])
     surveyor.look()
@@ -104,6 +109,8 @@ def test_what_is_muted_is_left_out_of_incidents_until_it_doubles(people: People,
     page = decide(people.alice.browser, "mute", until="doubled")
     assert "incidents leave out 3 dead letters" in page.text
     assert "muted until there are 6" in page.text
+    forget_muted()
+    assert "1 job died in the last 5 min (1 in total). 3 more are muted." in banner(people)
     assert incident_size(people) == 1
 
     bury("shop", "mail", [LIKE] * 2)

@@ -31,8 +31,9 @@ class GapKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """`is_longest`: none took longer, and much of the job's time went into it. `objective_ms`: the queue's, if a wait is longer than that.
-    `p95_ms`: the queue's at present, if it took longer than that. `is_open`: it goes on.
+    """`is_longest`: none took longer, and much of the job's time went into it. `is_open`: it goes on.
+
+    `objective_ms`: the queue's, if a wait is longer than that. `p95_ms`: the queue's at present, if it took longer.
     """
 
     kind: GapKind
