@@ -157,8 +157,11 @@ def confirm_dead_selection() -> Confirmation:
     return confirm_dead_selected(count=_MANY, shown=NUMBER, with_undo=True)
 
 
-def confirm_dead_all(verb: DeadVerb, *, chosen: DeadFilter, count: int) -> Confirmation:
-    """Before all dead letters that a filter matches are respawned or deleted, of `count` in its queues."""
+def confirm_dead_all(verb: DeadVerb, *, chosen: DeadFilter, count: int, is_group: bool = False) -> Confirmation:
+    """Before all dead letters that a filter matches are respawned or deleted, of `count` in its queues.
+
+    `is_group`: by the button of an error group.
+    """
     named = {"jobs": count_jobs(JobState.DEAD, count), "queue": chosen.queue}
     is_deletion = verb is DeadVerb.DELETE
     if chosen.reads_errors:
@@ -181,8 +184,17 @@ def confirm_dead_all(verb: DeadVerb, *, chosen: DeadFilter, count: int) -> Confi
             text = _("Delete %(jobs)s from %(queue)s?") if is_deletion else _("Respawn %(jobs)s of %(queue)s?")
         else:
             text = _("Delete %(jobs)s?") if is_deletion else _("Respawn %(jobs)s?")
-    word = chosen.queue or DEAD_WORD
+    word = DEAD_WORD if is_group else chosen.queue or DEAD_WORD
     return Confirmation(question=text % named, button=button, word=word if is_deletion else "", is_safe=not is_deletion)
+
+
+def confirm_dead_group(verb: DeadVerb) -> Confirmation:
+    """Before the dead letters of an error group are respawned or deleted; NUMBER stands for those found so far."""
+    if verb is DeadVerb.DELETE:
+        question = _("Delete all dead letters with this error? {count} were found so far.")
+        return Confirmation(question=question, button=_("Delete all with this error"), word=DEAD_WORD)
+    question = _("Respawn all dead letters with this error? {count} were found so far.")
+    return Confirmation(question=question, button=_("Respawn all with this error"), is_safe=True)
 
 
 def confirm_job(act: JobAct, *, job_id: str, with_undo: bool = False) -> Confirmation | None:

@@ -12,6 +12,7 @@ from .views import (
     consumers,
     dead_letters,
     deletions,
+    downloads,
     finding,
     incidents,
     job,
@@ -19,7 +20,9 @@ from .views import (
     push,
     queues,
     reports,
+    respawns,
     schedules,
+    triage,
     workflows,
 )
 from .views.decorators import only
@@ -45,6 +48,9 @@ urlpatterns = [
     *finding.urlpatterns,
     *deletions.urlpatterns,
     *dead_letters.urlpatterns,
+    *downloads.urlpatterns,
+    *respawns.urlpatterns,
+    *triage.urlpatterns,
     *consumers.urlpatterns,
     *schedules.urlpatterns,
     *workflows.urlpatterns,

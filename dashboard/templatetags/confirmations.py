@@ -10,6 +10,7 @@ from dashboard.confirmations import (
     Confirmation,
     confirm_all,
     confirm_dead_all,
+    confirm_dead_group,
     confirm_dead_selection,
     confirm_empty,
     confirm_job,
@@ -54,6 +55,12 @@ def asks_dead_selection() -> SafeString:
 def asks_dead_all(verb: str, chosen: DeadFilter, count: int) -> SafeString:
     """Of a button that acts on all dead letters that the filter matches."""
     return _attributes(confirm_dead_all(DeadVerb(verb), chosen=chosen, count=count))
+
+
+@register.simple_tag
+def asks_dead_group(verb: str) -> SafeString:
+    """Of a button that acts on an error group; the row has `data-count`."""
+    return _attributes(confirm_dead_group(DeadVerb(verb)))
 
 
 @register.simple_tag

@@ -6,6 +6,7 @@ Jobs are in Redis only.
 
 from .activity import Activity, ActivityAction
 from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
+from .dead_letters import ErrorTriage, RespawnPlan, RespawnState
 from .deletion import DeletionKind, DeletionPhase, PendingDeletion
 from .incident import (
     Incident,
@@ -34,6 +35,7 @@ __all__ = [
     "CatchUp",
     "DeletionKind",
     "DeletionPhase",
+    "ErrorTriage",
     "FireOutcome",
     "Incident",
     "IncidentChange",
@@ -53,6 +55,8 @@ __all__ = [
     "ReportDay",
     "ReportState",
     "ReportTrigger",
+    "RespawnPlan",
+    "RespawnState",
     "Schedule",
     "ScheduleFire",
     "ScheduleKind",

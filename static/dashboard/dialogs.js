@@ -2,7 +2,7 @@
 // before it is sent, by a button that says what it does; a word has to be typed if there is one. Then the form is sent with
 // confirmed=yes (and the word), which the server insists upon. A button's own data-confirm comes before the form's.
 // data-confirm-yes: else the button says what the one pressed said. data-confirm-no: what the button that does nothing says.
-// {count} in either text: number of rows that are selected in the form; data-confirm-from: fewer rows are not asked about.
+// {count} in either text: data-count of the row with the button, else the number of rows that are selected in the form; data-confirm-from: fewer rows are not asked about.
 // Also: a menu closes when one clicks elsewhere or presses Escape.
 import { language, selectedIn } from "./selection.js";
 
@@ -19,7 +19,8 @@ const sourceOf = (form, submitter) => (submitter?.dataset.confirm ? submitter : 
 function ask(form, submitter) {
   const source = sourceOf(form, submitter);
   const expected = source.dataset.confirmWord ?? "";
-  const fill = (text) => text.replaceAll("{count}", selectedIn(form).toLocaleString(language));
+  const count = Number(submitter?.closest("[data-count]")?.dataset.count ?? selectedIn(form));
+  const fill = (text) => text.replaceAll("{count}", count.toLocaleString(language));
   asked = { form, submitter, expected };
   document.getElementById("confirm-question").textContent = fill(source.dataset.confirm);
   yes.textContent = fill(source.dataset.confirmYes ?? submitter?.textContent.trim().replace(/…$/, "") ?? usualYes);

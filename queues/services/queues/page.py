@@ -144,6 +144,12 @@ def read_distributions(*, place: QueuePlace) -> Distributions:
     return engine.run(distributions(engine.queue(place.namespace, place.queue)))
 
 
+def count_jobs_in(*, place: QueuePlace, state: JobState) -> int:
+    """How many jobs of the queue are in `state`. Raises StoreUnavailableError."""
+    engine = reading_engine_for(place.pool)
+    return engine.run(count_jobs(engine.queue(place.namespace, place.queue)))[state]
+
+
 def find_jobs(
     *, place: QueuePlace, state: JobState, wanted: JobFilter = NO_FILTER, after: str | None = None
 ) -> JobsFound:

@@ -19,6 +19,7 @@ from queues.models import (
     AlertDelivery,
     AlertTransport,
     DeletionKind,
+    ErrorTriage,
     Incident,
     IncidentChange,
     IncidentKind,
@@ -27,6 +28,7 @@ from queues.models import (
     PendingDeletion,
     PushEndpoint,
     QueuePolicy,
+    RespawnPlan,
     Schedule,
 )
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
@@ -86,6 +88,9 @@ class Premises(Shop):
             request={"ids": [self.ids[JobState.READY]]},
             due_at=timezone.now() + timedelta(hours=1),
         )
+        self.respawn = RespawnPlan.objects.create(
+            who="somebody", pool=POOL, namespace=SHOP, queue=QUEUE, before_ms=1, per_minute=60
+        )
         Surveyor(self.engine).look()
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
@@ -100,8 +105,9 @@ class Premises(Shop):
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
         known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
-        rows = {"alert": self.channel.pk, "deletion": self.deletion.pk}
-        known |= {"pk": str(rows.get(name.partition("_")[0], self.incident.pk))}
+        rows = {"alert": self.channel, "dead_respawn": self.respawn, "deletion": self.deletion}
+        row = next((row for begin, row in rows.items() if name.startswith(begin)), self.incident)
+        known |= {"pk": str(row.pk)}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
 
@@ -124,10 +130,17 @@ class Premises(Shop):
             list(PendingDeletion.objects.order_by("pk").values("kind", "phase")),
             list(IncidentChange.objects.order_by("pk").values()),
             list(AlertChannel.objects.order_by("pk").values()),
+            list(ErrorTriage.objects.order_by("pk").values()),
+            list(RespawnPlan.objects.order_by("pk").values()),
             list(AlertDelivery.objects.order_by("pk").values("channel", "event")),
             list(Schedule.objects.order_by("pk").values("name", "kind", "paused", "fires")),
             acts,
         )
+
+
+def text_of(answer: Any) -> str:
+    """All of it, also of a download."""
+    return b"".join(answer.streaming_content).decode() if answer.streaming else answer.text
 
 
 def prepare(shop: Premises, name: str) -> Any:
