@@ -44,12 +44,12 @@ from queues.services.dead_letters.scanning import (
     read_deliveries,
     scan_dead_letters,
 )
-from queues.services.deletions import defer_dead_letters, defer_dead_matches, deletions_of_dead_letters
+from queues.services.deletions import defer_dead_letters, defer_dead_matches
 from queues.services.errors import InvalidArgumentError
 
 from .dead_groups import groups_of, names_of, said, triage_of
 from .decorators import action, confirm, done, is_confirmed, is_live, page
-from .deletions import deferred, wants_undo
+from .deletions import deferred, own_dead_deletions, wants_undo
 
 NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")
 
@@ -218,7 +218,7 @@ def dead(request: HttpRequest) -> HttpResponse:
         "respawns": list_respawns(user=request.user),
         "rows": _rows(dead_queues, letters),
         "is_later": start is not None,
-        "deletions": deletions_of_dead_letters(user=request.user),
+        "deletions": own_dead_deletions(request),
         "back": f"{reverse('dashboard:dead')}?{urlencode(fields_of(chosen))}",
         "news_query": _news_query(chosen, dead_queues, is_later=start is not None),
         "next": _next(found, letters),

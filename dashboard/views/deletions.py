@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -12,9 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.formatting import number
-from queues.services.deletions import UNDO_S, Deletion, undo_deletion
+from queues.services.deletions import KEPT, UNDO_S, Deletion, deletions_of_dead_letters, undo_deletion
 
 from .decorators import action, done, wants_json
+
+_SINCE: Final = "dead_letters_deleted_at"
 
 
 def wants_undo(request: HttpRequest) -> bool:
@@ -28,9 +31,18 @@ def deferred(request: HttpRequest, row: Deletion, *, back: str) -> HttpResponse:
         "%(count)s job will be deleted in %(seconds)s s.", "%(count)s jobs will be deleted in %(seconds)s s.", row.count
     )
     message = text % {"count": number(row.count), "seconds": UNDO_S}
+    if not row.queue:
+        request.session[_SINCE] = time.time()
     if wants_json(request):
         return done(request, message=message, back=back, data={"done": 0, "deletion": row.pk, "at": None})
     return redirect(back)
+
+
+def own_dead_deletions(request: HttpRequest) -> list[Deletion]:
+    """Those of dead letters that this browser has asked for lately. The session says whether to look at all."""
+    if request.session.get(_SINCE, 0) < time.time() - KEPT.total_seconds():
+        return []
+    return deletions_of_dead_letters(user=request.user)
 
 
 def deleting(rows: Sequence[Deletion], state: str) -> dict[str, Any]:

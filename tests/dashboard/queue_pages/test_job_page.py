@@ -357,4 +357,4 @@ def test_the_activity_of_a_job_leads_to_it_and_back(olga: Client, shop: Shop) ->
 
     assert f"/activity/?target={job_id}" in page(olga, job_id)
     assert f'href="{at(job_id)}"' in activity
-    assert "no such entry" in olga.get("/activity/", {"target": UNKNOWN}).content.decode()
+    assert "No entry in the namespaces" in olga.get("/activity/", {"target": UNKNOWN}).content.decode()
