@@ -12,6 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.series import Meaning, meant_series
 from queues.engine.stats.minutes import Minute
 from queues.engine.values import JobState
 from queues.services.overview import read_overview
@@ -43,26 +44,26 @@ def _counted(name: str) -> Value:
     return lambda minute: getattr(minute, name) if minute.recorded else None
 
 
-CHARTS: Final[Mapping[str, tuple[Promise, str, tuple[tuple[Promise, Value], ...]]]] = {
+CHARTS: Final[Mapping[str, tuple[Promise, str, tuple[tuple[Meaning, Value], ...]]]] = {
     "throughput": (
         gettext_lazy("Throughput"),
         "jobs/min",
         (
-            (gettext_lazy("published"), _counted("published")),
-            (gettext_lazy("consumed"), _counted("consumed")),
-            (gettext_lazy("acked"), _counted("acked")),
-            (gettext_lazy("failed"), _counted("failed")),
+            (Meaning.PUBLISHED, _counted("published")),
+            (Meaning.CONSUMED, _counted("consumed")),
+            (Meaning.ACKED, _counted("acked")),
+            (Meaning.FAILED, _counted("failed")),
         ),
     ),
     "backlog": (
         gettext_lazy("Jobs by state"),
         "jobs",
         (
-            (gettext_lazy("ready"), _jobs(JobState.READY)),
-            (gettext_lazy("delayed"), _jobs(JobState.DELAYED)),
-            (gettext_lazy("retry"), _jobs(JobState.RETRY)),
-            (gettext_lazy("working"), _jobs(JobState.WORKING)),
-            (gettext_lazy("dead"), _jobs(JobState.DEAD)),
+            (Meaning.READY, _jobs(JobState.READY)),
+            (Meaning.DELAYED, _jobs(JobState.DELAYED)),
+            (Meaning.RETRY, _jobs(JobState.RETRY)),
+            (Meaning.WORKING, _jobs(JobState.WORKING)),
+            (Meaning.DEAD, _jobs(JobState.DEAD)),
         ),
     ),
 }
@@ -98,8 +99,7 @@ def overview_chart(request: HttpRequest, kind: str) -> HttpResponse:
         "x": {"unit": "time", "values": [minute.at_ms + MINUTE_MS for minute in minutes]},
         "y": {"unit": unit},
         "series": [
-            {"name": str(name), "values": [value(minute) for minute in minutes], "style": "line"}
-            for name, value in lines
+            meant_series(meaning, [value(minute) for minute in minutes], style="line") for meaning, value in lines
         ],
         "empty": _("Redis does not answer") if visible.away else _("Nothing was recorded in this time."),
     }

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
+from dashboard.series import meant_series, named_series
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
 from queues.services.incident_watch.visible_incidents import read_last_consumed, read_queue_incidents
@@ -173,7 +174,7 @@ def _histogram(title: str, spread: Spread, nothing: str) -> Chart:
         "title": title,
         "x": {"unit": "ms", "values": spread.bounds_ms},
         "y": {"unit": "jobs"},
-        "series": [{"name": gettext("jobs"), "values": spread.counts, "style": "bar"}],
+        "series": [named_series(gettext("jobs"), spread.counts, style="bar")],
         "empty": nothing,
     }
 
@@ -187,8 +188,7 @@ def _minute_by_minute(kind: str, place: QueuePlace) -> Chart:
         "x": {"unit": "time", "values": [minute.at_ms + MINUTE_MS for minute in minutes]},
         "y": {"unit": unit},
         "series": [
-            {"name": str(name), "values": [value(minute) for minute in minutes], "style": "line"}
-            for name, value in lines
+            meant_series(meaning, [value(minute) for minute in minutes], style="line") for meaning, value in lines
         ],
         "empty": gettext("Nothing was recorded in this time."),
     }

@@ -9,7 +9,7 @@
 import { drawAxes, drawSeries, highestOf, layOut, strength, styleOf } from "./charts/draw.js";
 import { unitName, value, word } from "./charts/format.js";
 import { numbers, readable } from "./charts/readout.js";
-import { html, svg, swatch } from "./charts/svg.js";
+import { colourOf, html, svg, swatch } from "./charts/svg.js";
 
 const HEIGHT = 200;
 const EVERY_MS = 10_000;
@@ -125,7 +125,7 @@ class Chart {
     this.plot.setAttribute("aria-label", `${data.title ?? ""}. ${word("read")}`);
     const legend = html("ul", { className: "chart-legend" });
     if (kind !== "heat" && data.series.length > 1) {
-      data.series.forEach((one, i) => legend.append(html("li", {}, swatch(i, styleOf(data, kind, one)), one.name)));
+      data.series.forEach((one, i) => legend.append(html("li", {}, swatch(one, i, styleOf(data, kind, one)), one.name)));
     }
     if (kind === "heat" && known) legend.append(scale(data));
     const title = html("span", { className: "chart-title" }, data.title ?? "");
@@ -136,7 +136,7 @@ class Chart {
 // From nothing to the greatest value, in five steps of colour.
 function scale(data) {
   const highest = highestOf(data);
-  const cells = [0, 1, 2, 3, 4].map((i) => svg("rect", { class: "chart-cell c1", x: i * 14, width: 14, height: 10, "fill-opacity": strength((i / 4) ** 2) }));
+  const cells = [0, 1, 2, 3, 4].map((i) => svg("rect", { class: `chart-cell ${colourOf(data.series[0], 0)}`, x: i * 14, width: 14, height: 10, "fill-opacity": strength((i / 4) ** 2) }));
   const bar = svg("svg", { class: "chart-scale", viewBox: "0 0 70 10", "aria-hidden": "true" }, ...cells);
   return html("li", {}, `${value(0, data.y.unit)} `, bar, ` ${value(highest, data.y.unit)}`);
 }

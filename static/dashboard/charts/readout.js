@@ -1,7 +1,7 @@
 // The values under the pointer, or under the arrow keys; and all of them as a table.
 import { isStacked, rowHeight, styleOf } from "./draw.js";
 import { place, unitName, value, word } from "./format.js";
-import { html, svg, swatch } from "./svg.js";
+import { colourOf, html, svg, swatch } from "./svg.js";
 
 // Makes a plot tell its values; of a heat map those of one cell, for there up and down lead from row to row. Returns a function that takes the latest {data, kind, at, picture}.
 export function readable(plot) {
@@ -62,7 +62,7 @@ function heading({ data, kind }, i) {
 }
 
 function entry({ data, kind }, series, nth, i) {
-  const name = html("span", {}, ...(kind === "heat" ? [] : [swatch(nth, styleOf(data, kind, series))]), series.name);
+  const name = html("span", {}, ...(kind === "heat" ? [] : [swatch(series, nth, styleOf(data, kind, series))]), series.name);
   return html("div", {}, name, html("span", {}, value(series.values[i], data.y.unit)));
 }
 
@@ -86,7 +86,7 @@ function mark({ data, kind, at, picture }, i, row) {
     if (series.values[i] === null || kind === "heat") return;
     const height = isStacked(data, kind, series) ? (base += series.values[i]) : series.values[i];
     if (styleOf(data, kind, series) === "bar") return;
-    group.append(svg("circle", { class: `chart-dot c${(nth % 6) + 1}`, cx: at.x(i), cy: at.y(height), r: 4 }));
+    group.append(svg("circle", { class: `chart-dot ${colourOf(series, nth)}`, cx: at.x(i), cy: at.y(height), r: 4 }));
   });
   picture.append(group);
 }
