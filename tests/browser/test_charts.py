@@ -22,13 +22,16 @@ LATE: Final = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
 def draw(page: Page, *moments: datetime) -> Locator:
     """The overview, whose charts have these minutes; the first of them."""
     times = [round(moment.timestamp() * 1000) for moment in moments]
-    told = {
+    chart = {
         "title": "Throughput",
-        "x": {"unit": "time", "values": times},
         "y": {"unit": "jobs/min"},
-        "series": [{"name": "published", "values": [7] * len(times), "style": "line"}],
+        "series": [{"name": "published", "meaning": "published", "values": [7] * len(times), "style": "line"}],
     }
-    page.route("**/overview/charts/*", lambda route: route.fulfill(json=told))
+    told = {
+        "x": {"unit": "time", "values": times},
+        "charts": dict.fromkeys(("throughput", "backlog", "wait", "run"), chart),
+    }
+    page.route("**/overview/charts?*", lambda route: route.fulfill(json=told))
     page.goto("/")
     wait_for_charts(page)
     return page.locator(".chart-plot").first
