@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -16,8 +16,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from dashboard.chart_range import RANGES, ChartRange, read_range
 from dashboard.formatting import brief_duration
 from dashboard.series import Meaning, meant_series
-from queues.engine.stats.minutes import Minute
+from dashboard.templatetags.incidents import severity_style
+from queues.engine.stats.minutes import MINUTE_MS, Minute
 from queues.engine.values import JobState
+from queues.services.chart_events import ChartEvent, EventKind, read_chart_events
 from queues.services.overview import read_overview
 from queues.services.queues.chart_data import history_of_pools, running_minute
 from queues.services.queues.objective_lines import ObjectiveLine, read_objective_lines
@@ -120,7 +122,11 @@ def overview_charts(request: HttpRequest) -> HttpResponse:
     empty = _("Redis does not answer") if visible.away else _("Nothing was recorded in this time.")
     charts = {kind: minute_chart(kind, minutes, empty=empty) for kind in CHARTS}
     charts["wait"]["lines"] = [_objective(line) for line in read_objective_lines(visible=visible)]
-    return JsonResponse({"x": time_axis(minutes), "charts": charts})
+    found = read_chart_events(user=request.user, from_ms=shown.from_ms, to_ms=shown.to_ms + MINUTE_MS)
+    events = [_event(event) for event in found.events]
+    return JsonResponse(
+        {"x": time_axis(minutes), "charts": charts, "events": events, "events_left_out": found.left_out}
+    )
 
 
 def _minutes_of(visible: VisiblePools, shown: ChartRange) -> Sequence[Minute]:
@@ -143,6 +149,28 @@ def _objective(line: ObjectiveLine) -> dict[str, Any]:
     return {
         "value": line.objective_ms,
         "name": _("objective %(length)s: %(where)s") % {"length": length, "where": where},
+    }
+
+
+def _event(event: ChartEvent) -> dict[str, Any]:
+    """As charts/events.js takes it."""
+    where = event.queue or event.namespace or event.pool
+    title, url = f"{where}: {event.about}" if where else event.about, ""
+    if event.kind is EventKind.INCIDENT and event.pk is not None:
+        url = reverse("dashboard:incident", args=[event.pk])
+    elif event.kind is EventKind.PAUSE:
+        title = _("%(queue)s paused by %(who)s") % {"queue": event.queue, "who": event.about}
+        url = reverse("dashboard:queue", args=[event.pool, event.namespace, event.queue])
+    elif event.kind is EventKind.DEPLOY:
+        title = _("%(namespace)s: %(version)s deployed") % {"namespace": event.namespace, "version": event.about}
+    style = severity_style(event.severity) if event.severity else ""
+    return {
+        "kind": event.kind.value,
+        "style": style,
+        "at": event.at_ms,
+        "until": event.until_ms,
+        "title": title,
+        "url": url,
     }
 
 

@@ -6,6 +6,7 @@ Jobs are in Redis only.
 
 from .activity import Activity, ActivityAction
 from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
+from .deploy import Deploy
 from .incident import (
     Incident,
     IncidentChange,
@@ -31,6 +32,7 @@ __all__ = [
     "AlertEvent",
     "AlertTransport",
     "CatchUp",
+    "Deploy",
     "FireOutcome",
     "Incident",
     "IncidentChange",

@@ -10,7 +10,9 @@ function show(query, { isNew = true } = {}) {
   section.dispatchEvent(new Event("taskq:refresh"));
 }
 
-const between = (from, to) => `?${new URLSearchParams({ from: Math.round(from), to: Math.round(to) })}`;
+const MINUTE_MS = 60_000;
+const between = (from, to) =>
+  `?${new URLSearchParams({ from: Math.floor(from / MINUTE_MS) * MINUTE_MS, to: Math.ceil(to / MINUTE_MS) * MINUTE_MS })}`;
 
 // ms → what a field of local time takes
 function localTime(ms) {

@@ -6,12 +6,12 @@ import { subscribe, unsubscribe } from "./source.js";
 
 const classOf = (event) => `chart-event k-${event.kind} ${event.style ?? ""}`;
 
-// What is drawn below the series: from when to when, and a sign above where it began.
+// What is drawn below the series: from when to when, and a sign above where it began. The worst lies on top.
 export function drawEvents(events, at) {
   const end = at.first + at.span;
   const place = (ms) => at.left + ((Math.max(at.first, Math.min(ms, end)) - at.first) / at.span) * (at.right - at.left);
   const group = svg("g", { "aria-hidden": "true" });
-  for (const event of events) {
+  for (const event of [...events].sort((one, other) => (one.style === "bad") - (other.style === "bad"))) {
     const [from, to] = [place(event.at), place(event.until ?? (event.kind === "deploy" ? event.at : end))];
     const part = svg("g", { class: classOf(event) });
     if (to - from > 1) part.append(svg("rect", { x: from, y: at.top, width: to - from, height: at.bottom - at.top }));
@@ -42,9 +42,9 @@ class EventList {
     this.box = box;
     this.list = html("ol", { className: "chart-events" });
     this.summary = html("summary");
-    const details = html("details", {}, this.summary, this.list);
-    details.dataset.keep = "";
-    box.append(details);
+    this.details = html("details", { hidden: true }, this.summary, this.list);
+    this.details.dataset.keep = "";
+    box.append(this.details);
     this.begin();
   }
 
@@ -57,7 +57,7 @@ class EventList {
 
   take(data) {
     const events = data.events ?? [];
-    this.box.hidden = !events.length;
+    this.details.hidden = !events.length;
     this.summary.textContent = `${word("events")} (${events.length}${data.events_left_out ? "+" : ""})`;
     this.list.replaceChildren(...events.map((event) => this.line(event)));
   }
