@@ -157,7 +157,7 @@ def status_sentence(overview: Overview) -> str:
             found.total,
         )
         return words % {"count": f"{found.total:,}"}
-    return gettext("All is well: %(ready)s jobs are ready, %(working)s are worked on, %(acked)s acked.") % {
+    return gettext("All is well: %(ready)s ready, %(working)s working, %(acked)s acked.") % {
         "ready": f"{totals.ready:,}",
         "working": f"{totals.working:,}",
         "acked": per_second(totals.acked_per_s),

@@ -311,7 +311,7 @@ def test_the_status_is_one_sentence(engine: Engine, surveyor: Surveyor, people: 
     assert status() == "default: No pump has ever been heard of."
     put(engine, SHOP, "orders")
     surveyor.look()
-    assert status() == "All is well: 1 jobs are ready, 0 are worked on, 0/s acked."
+    assert status() == "All is well: 1 ready, 0 working, 0/s acked."
     put(engine, SHOP, "mails", jobs=300, now_ms=now_of(engine) - 20_000)
     surveyor.look()
     assert status().startswith("mails: No active consumers: 300 jobs are ready, the oldest for ")
