@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from dashboard.chart_range import RANGES, ChartRange, read_range
 from dashboard.formatting import brief_duration
 from dashboard.series import Meaning, meant_series
-from dashboard.templatetags.incidents import severity_style
 from queues.engine.stats.minutes import MINUTE_MS, Minute
 from queues.engine.values import JobState
 from queues.services.chart_events import ChartEvent, EventKind, read_chart_events
@@ -163,10 +162,9 @@ def _event(event: ChartEvent) -> dict[str, Any]:
         url = reverse("dashboard:queue", args=[event.pool, event.namespace, event.queue])
     elif event.kind is EventKind.DEPLOY:
         title = _("%(namespace)s: %(version)s deployed") % {"namespace": event.namespace, "version": event.about}
-    style = severity_style(event.severity) if event.severity else ""
     return {
         "kind": event.kind.value,
-        "style": style,
+        "severity": event.severity or "",
         "at": event.at_ms,
         "until": event.until_ms,
         "title": title,

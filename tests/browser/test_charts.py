@@ -35,8 +35,14 @@ def told(times: list[int]) -> dict[str, Any]:
         "series": series,
         "lines": [{"value": 9, "name": "goal"}],
     }
-    incident = {"kind": "incident", "style": "bad", "at": times[-1], "until": None, "title": "orders: Dead letters"}
-    deploy = {"kind": "deploy", "style": "", "at": times[-1], "until": None, "title": "shop: v7 deployed", "url": ""}
+    incident = {
+        "kind": "incident",
+        "severity": "critical",
+        "at": times[-1],
+        "until": None,
+        "title": "orders: Dead letters",
+    }
+    deploy = {"kind": "deploy", "severity": "", "at": times[-1], "until": None, "title": "shop: v7 deployed", "url": ""}
     return {
         "x": {"unit": "time", "values": times},
         "charts": dict.fromkeys(("throughput", "backlog", "wait", "run"), chart),

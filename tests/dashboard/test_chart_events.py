@@ -51,9 +51,9 @@ def test_incidents_that_touch_the_time_are_shown_with_their_ends(people: People)
 
     found = events(people.alice.browser)
 
-    assert [(one["title"], one["style"], one["until"] is None, one["url"]) for one in found] == [
-        ("orders: Dead letters", "warn", True, f"/incidents/{lasting.pk}/"),
-        ("mails: Dead letters", "bad", False, f"/incidents/{over.pk}/"),
+    assert [(one["title"], one["severity"], one["until"] is None, one["url"]) for one in found] == [
+        ("orders: Dead letters", "warning", True, f"/incidents/{lasting.pk}/"),
+        ("mails: Dead letters", "critical", False, f"/incidents/{over.pk}/"),
     ]
     assert found[1]["until"] - found[1]["at"] == pytest.approx(20 * 60_000, abs=1_000)
     assert [one["title"] for one in events(people.charlie.browser)] == ["loans: Dead letters"]

@@ -1,17 +1,17 @@
 // What happened at a moment: deploys, pauses, incidents. Drawn into charts of a time, and listed beneath them.
-// {"kind": "deploy|pause|incident", "style": "bad|warn|info|", "at": ms, "until": ms|null, "title": "...", "url": "..."}
+// {"kind": "deploy|pause|incident", "severity": "critical|warning|", "at": ms, "until": ms|null, "title": "...", "url": "..."}
 import { moment, word } from "./format.js";
 import { html, svg } from "./svg.js";
 import { subscribe, unsubscribe } from "./source.js";
 
-const classOf = (event) => `chart-event k-${event.kind} ${event.style ?? ""}`;
+const classOf = (event) => `chart-event k-${event.kind} ${event.severity}`;
 
 // What is drawn below the series: from when to when, and a sign above where it began. The worst lies on top.
 export function drawEvents(events, at) {
   const end = at.first + at.span;
   const place = (ms) => at.left + ((Math.max(at.first, Math.min(ms, end)) - at.first) / at.span) * (at.right - at.left);
   const group = svg("g", { "aria-hidden": "true" });
-  for (const event of [...events].sort((one, other) => (one.style === "bad") - (other.style === "bad"))) {
+  for (const event of [...events].sort((one, other) => (one.severity === "critical") - (other.severity === "critical"))) {
     const [from, to] = [place(event.at), place(event.until ?? (event.kind === "deploy" ? event.at : end))];
     const part = svg("g", { class: classOf(event) });
     if (to - from > 1) part.append(svg("rect", { x: from, y: at.top, width: to - from, height: at.bottom - at.top }));
