@@ -6,6 +6,7 @@ Jobs are in Redis only.
 
 from .activity import Activity, ActivityAction
 from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
+from .dead_letters import ErrorTriage, RespawnPlan, RespawnState
 from .deploy import Deploy
 from .incident import (
     Incident,
@@ -33,6 +34,7 @@ __all__ = [
     "AlertTransport",
     "CatchUp",
     "Deploy",
+    "ErrorTriage",
     "FireOutcome",
     "Incident",
     "IncidentChange",
@@ -51,6 +53,8 @@ __all__ = [
     "ReportDay",
     "ReportState",
     "ReportTrigger",
+    "RespawnPlan",
+    "RespawnState",
     "Schedule",
     "ScheduleFire",
     "ScheduleKind",
