@@ -75,7 +75,8 @@ def sparkline(values: Sequence[float | None], label: str = "", meaning: str = Me
 @register.simple_tag
 def dead_trend(hours: Sequence[int]) -> SafeString | str:
     """Deaths of each of the last hours, as a small line."""
-    return sparkline(hours, _("%(count)s died in %(hours)s hours") % {"count": sum(hours), "hours": len(hours)})
+    label = _("%(count)s died in %(hours)s hours") % {"count": sum(hours), "hours": len(hours)}
+    return sparkline(hours, label, Meaning.DEAD)
 
 
 @register.simple_tag

@@ -89,10 +89,11 @@ def test_code_that_draws_takes_names_and_colours_from_the_table() -> None:
         assert not re.search(r"""["' ]c[1-6]["' ]""", path.read_text()), f"{path}: charts.js gives neutral colours"
 
 
-def test_no_other_stylesheet_takes_colours_of_the_neutral_row() -> None:
-    used = {path.name for path in STATIC.rglob("*.css") if re.search(r"var\(--tq-c\d\)", path.read_text())}
+def test_what_stands_for_jobs_takes_no_colour_of_the_neutral_row() -> None:
+    drawn = re.compile(r"\.(chart|sparkline|node|parts|moment|funnel|tile|pill|totals)\b[^{}]*\{[^}]*var\(--tq-c\d\)")
 
-    assert used == {"charts.css"}
+    assert [path.name for path in STATIC.rglob("*.css") if drawn.search(path.read_text())] == []
+    assert drawn.search(".parts .info { fill: var(--tq-c1); }"), "as it was"
 
 
 def meanings_in(chart: dict[str, Any]) -> Sequence[str | None]:
