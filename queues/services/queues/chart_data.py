@@ -18,11 +18,11 @@ from .visible_queues import VisiblePool, VisiblePools
 NAMESPACES_SUMMED: Final = 100
 """Of one pool; those with the most jobs come first."""
 
-FRESH_S: Final = 15.0
-"""A minute is in the sums some seconds after it is over."""
+FRESH_S: Final[Mapping[int, float]] = {1: 15.0, 5: 60.0}
+"""By minutes of a stretch (in the sums some seconds after its end). A day of many namespaces takes long to add."""
 
 TRENDS_KEPT: Final = 64
-"""In memory, of all people who look: each at most some 300 stretches, without histograms."""
+"""In memory for each step, of all people who look: each at most some 300 stretches, without histograms."""
 
 COUNTED: Final = ("published", "consumed", "acked", "failed", "leases_lost", "died", "expired")
 
@@ -47,7 +47,9 @@ class Trend:
 Part = tuple[str, frozenset[str] | None]
 """Some namespaces of a pool, or all of it."""
 
-_trends: Final[Recent[tuple[tuple[Part, ...], Span], Trend]] = Recent(FRESH_S, size=TRENDS_KEPT)
+_trends: Final[Mapping[int, Recent[tuple[tuple[Part, ...], Span], Trend]]] = {
+    step: Recent(fresh_s, size=TRENDS_KEPT) for step, fresh_s in FRESH_S.items()
+}
 
 
 def history_of_queue(*, pool: str, namespace: str, queue: str, minutes: int) -> Trend:
@@ -79,7 +81,7 @@ def history_of_pools(*, visible: VisiblePools, span: Span) -> Trend:
     """
     known = [view for view in visible.pools if view.survey is not None]
     parts = tuple((view.pool, None if visible.sees_everything else _largest(view)) for view in known)
-    trend = _trends.get((parts, span), lambda: _read_parts(parts, span))
+    trend = _trends[span.step].get((parts, span), lambda: _read_parts(parts, span))
     is_whole = len(known) == len(visible.pools) and all(
         names is None or len(names) == len(_present(view)) for (_pool, names), view in zip(parts, known, strict=True)
     )
