@@ -8,6 +8,7 @@ from .activity import Activity, ActivityAction
 from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
 from .dead_letters import ErrorTriage, RespawnPlan, RespawnState
 from .deletion import DeletionKind, DeletionPhase, PendingDeletion
+from .deploy import Deploy
 from .incident import (
     Incident,
     IncidentChange,
@@ -35,6 +36,7 @@ __all__ = [
     "CatchUp",
     "DeletionKind",
     "DeletionPhase",
+    "Deploy",
     "ErrorTriage",
     "FireOutcome",
     "Incident",
