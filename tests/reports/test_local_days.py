@@ -1,0 +1,161 @@
+"""Days of time zones: every figure of 23, 24 and 25 hours against plain Python and DuckDB."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from queues.lake.local_days import LocalDay, UnknownZoneError, bounds_of, find_zone, uneven_hours
+
+from . import expected
+from .conftest import RunDay
+from .made import Event, ask_duckdb, event, ms, read_table, write_lake
+
+ZONES = {"berlin": "Europe/Berlin", "kolkata": "Asia/Kolkata", "york": "America/New_York", "plain": ""}
+"""The last one has none."""
+
+
+def jobs(dice: random.Random, begin: int, end: int, number: int) -> list[Event]:
+    """Whole lives of jobs, as far as they lie between two times; many on the edges of hours and quarters."""
+    made = []
+    for one in range(number):
+        at = begin + dice.randrange((end - begin) // 900_000) * 900_000 + dice.choice((-1, 0, 1, 450_000))
+        scope = {"namespace": dice.choice([*ZONES]), "queue": dice.choice(("q1", "q2")), "job": f"01JOB{one:021d}"}
+        life = {**scope, "published": at}
+        made.append(event("published", at, size=dice.randrange(100), **life))
+        attempt = 1
+        while at < end and attempt < 4:
+            wait, run = dice.choice((0, 3, 200, 5_000, 4_000_000)), dice.choice((1, 40, 900_000, 5_000_000))
+            at += wait
+            made.append(event("consumed", at, attempt=attempt, wait_ms=wait, worker="w", **life))
+            at += run
+            outcome = dice.choice(("acked", "failed", "lease_lost", "dead"))
+            error = dice.choice(("timeout 7", None, "Boom")) if outcome in ("failed", "dead") else None
+            made.append(event(outcome, at, attempt=attempt, run_ms=run, error=error, **life))
+            attempt += 1
+            if outcome in ("acked", "dead"):
+                break
+    return [one for one in made if begin <= one["at"] < end]
+
+
+def change(one: Event) -> int:
+    """What it does to the number of jobs."""
+    return {"published": 1, "acked": -1, "dead": -1}.get(one["kind"], 0)
+
+
+def check(out: Path, lake: Path, day: str, local: LocalDay, events: Sequence[Event]) -> None:
+    """Fail unless the tables of the local day are what the definitions say of its events."""
+    end_of_day = ms(day) + 24 * expected.HOUR
+    in_utc = {tuple(row[name] for name in expected.SCOPE): row for row in of_days(read_table(out, day, "figures"))}
+    today: list[Event] = []
+    before: list[Event] = []
+    hours: dict[int, int] = {}
+    base: dict[tuple[Any, ...], int] = {}
+    known: dict[tuple[Any, ...], bool] = {}
+    for (_, namespace), name in local.zones.items():
+        zone = ZoneInfo(name)
+        begin, end = (int(at.timestamp() * 1_000) for at in bounds_of(local.day, zone))
+        earlier = int(bounds_of(local.day - timedelta(days=1), zone)[0].timestamp() * 1_000)
+        own = [one for one in events if one["namespace"] == namespace]
+        today += [one for one in own if begin <= one["at"] < end]
+        before += [one for one in own if earlier <= one["at"] < begin]
+        for one in own:
+            hours[id(one)] = datetime.fromtimestamp(one["at"] / 1_000, UTC).astimezone(zone).hour
+            scope = tuple(one[column] for column in expected.SCOPE)
+            row = in_utc.get(scope, {"backlog": 0, "backlog_base_known": True})
+            known[scope] = row["backlog_base_known"]
+            base.setdefault(scope, row["backlog"])
+            base[scope] -= change(one) if begin <= one["at"] < end_of_day else 0
+    told = expected.figures(today, before, lambda one: hours[id(one)])
+    rows = read_table(out, day, f"local={local.day}/figures")
+    found = {tuple(row[name] for name in (*expected.SCOPE, "hour")): row for row in rows}
+    assert len(found) == len(rows)
+    assert set(told) <= set(found)
+    for key, row in found.items():
+        wanted = dict(told.get(key, {}))
+        assert {name: row[name] for name in wanted} == wanted, key
+        assert row["time_zone"] == local.zones[key[0], key[1]]
+        if key[2] and all(known.values()):
+            arrived = sum(
+                change(one)
+                for one in today
+                if tuple(one[name] for name in expected.SCOPE) == key[:3]
+                and (key[3] is None or hours[id(one)] <= key[3])
+            )
+            assert (row["backlog"], row["backlog_base_known"]) == (base[key[:3]] + arrived, True), key
+    expected.check_other_tables(out, day, today=today, before=before, folder=f"local={local.day}/")
+    check_with_duckdb(lake, local, rows)
+
+
+def of_days(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["hour"] is None and row["queue"]]
+
+
+def check_with_duckdb(lake: Path, local: LocalDay, rows: Sequence[dict[str, Any]]) -> None:
+    """Fail unless DuckDB, which has a database of time zones of its own, counts and finds percentiles likewise."""
+    columns = "count(*) filter (kind = 'published'), count(*) filter (kind = 'acked'), "
+    columns += (
+        "quantile_disc(wait_ms, 0.95) filter (kind = 'consumed'), quantile_disc(run_ms, 0.5) filter (kind = 'acked')"
+    )
+    told = defaultdict(dict)
+    for row in rows:
+        told[row["namespace"]][row["queue"], row["hour"]] = tuple(
+            row[name] for name in ("published", "acked", "wait_p95", "run_p50")
+        )
+    for (_, namespace), zone in local.zones.items():
+        at = f"timezone('{zone}', \"at\")"
+        asked = ask_duckdb(
+            lake,
+            f"select coalesce(queue, ''), hour({at})::int as local_hour, {columns} from {{day}}"
+            f" where namespace = '{namespace}' and {at}::date = '{local.day}'"
+            " group by grouping sets ((queue, local_hour), (queue), (local_hour), ())",
+        )
+        silent = {key for key, values in told[namespace].items() if not any(values[:2]) and values[2:] == (None, None)}
+        counted = {(queue, hour): tuple(values) for queue, hour, *values in asked}
+        assert {key: values for key, values in told[namespace].items() if key in counted} == counted
+        assert set(told[namespace]) - set(counted) <= silent
+
+
+@pytest.mark.parametrize(
+    ("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25)], ids=["clocks go forward", "clocks go back"]
+)
+def test_each_figure_of_a_local_day_is_what_its_events_say(
+    run_day: RunDay, tmp_path: Path, day: str, hours: int
+) -> None:
+    dice = random.Random(hours)
+    lake, out, when = tmp_path / "lake", tmp_path / "out", date.fromisoformat(day)
+    events = jobs(dice, ms(day) - 24 * expected.HOUR, ms(day) + 24 * expected.HOUR, 500)
+    write_lake(lake, events)
+    day_before = f"{when - timedelta(days=1)}"
+    names = {name: ("default", name) for name in ZONES}
+    ended = LocalDay(day=when, is_complete=True, zones={names[one]: ZONES[one] for one in ("berlin", "kolkata")})
+    if hours == 23:
+        others = [LocalDay(day=when + timedelta(days=1), is_complete=False, zones={names["kolkata"]: ZONES["kolkata"]})]
+    else:
+        others = [LocalDay(day=when - timedelta(days=1), is_complete=True, zones={names["york"]: ZONES["york"]})]
+    begin, end = bounds_of(when, ZoneInfo("Europe/Berlin"))
+    assert (end - begin) == timedelta(hours=hours)
+    assert uneven_hours(when, find_zone("Europe/Berlin")) == {2}
+    run_day(lake, out, day_before)
+    (out / f"date={day_before}" / "current.json").write_text('{"run": "one"}')
+
+    summary = run_day(lake, out, day, local_days=[ended, *others])
+
+    for local in (ended, *others):
+        check(out, lake, day, local, events)
+    assert summary["local"] == [one.as_dict() for one in (ended, *others)]
+    assert all(row["backlog_base_known"] for row in read_table(out, day, f"local={when}/figures"))
+    assert {row["namespace"] for row in read_table(out, day, "figures")} == set(ZONES)
+
+
+@pytest.mark.parametrize("name", ["Europe/Atlantis", "../etc/passwd", "", "Berlin"])
+def test_what_is_no_time_zone_is_refused(name: str) -> None:
+    with pytest.raises(UnknownZoneError, match="no time zone of the IANA database"):
+        find_zone(name)
