@@ -47,6 +47,12 @@ def last_utc_day(day: date, zone: ZoneInfo) -> date:
     return (bounds_of(day, zone)[1] - timedelta(microseconds=1)).date()
 
 
+def utc_days_of(day: date, zone: ZoneInfo) -> frozenset[date]:
+    """The days of UTC in which it lies."""
+    begin, last = bounds_of(day, zone)[0].date(), last_utc_day(day, zone)
+    return frozenset(begin + timedelta(days=number) for number in range((last - begin).days + 1))
+
+
 class Stretch(NamedTuple):
     """An hour of UTC, or a `quarter` 0 to 3 of one, as `hour` of a local day; None: it is behind its end."""
 
@@ -84,6 +90,10 @@ def uneven_hours(day: date, zone: ZoneInfo) -> frozenset[int]:
     return frozenset(hour for hour, count in quarters.items() if count != 4)
 
 
+FOLDER = "local="
+SO_FAR = "-so-far"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalDay:
     """A day of namespaces, each in its zone: (pool, namespace) → zone. `is_complete`: it is over in all of them."""
@@ -91,6 +101,11 @@ class LocalDay:
     day: date
     is_complete: bool
     zones: dict[tuple[str, str], str]
+
+    @property
+    def folder(self) -> str:
+        """Of its tables, below a run."""
+        return f"{FOLDER}{self.day.isoformat()}{'' if self.is_complete else SO_FAR}"
 
     def as_dict(self) -> dict[str, object]:
         """As `read` has it."""

@@ -20,6 +20,7 @@ from pyspark.sql import functions as f
 from queues.lake.files import Gap
 from queues.lake.fingerprints import hour_of
 from queues.lake.local_days import (
+    FOLDER,
     LocalDay,
     bounds_of,
     find_zone,
@@ -68,7 +69,7 @@ class LocalTables:
         self._spark, self._local, self._lake, self._output = spark, local, lake, output
         self._day, self._cells, self._holidays = day, cells, holidays
         self._until = datetime.combine(day + _DAY, datetime.min.time(), UTC)
-        self._prefix = f"{folder_of(local.day)}/"
+        self._prefix = f"{local.folder}/"
 
     def write(self, *, begins_known: bool, pools_with_gaps: Collection[str]) -> None:
         """`begins_known`: whether queues of which the report of `day` does not tell had no jobs when it began.
@@ -125,7 +126,7 @@ class LocalTables:
         backlog = backlog_of(sums, begun, pools_with_gaps=pools_with_gaps)
         figures = figures_of(sums, metrics, duplicates, backlog)
         zones = _table(self._spark, "pool STRING, namespace STRING, time_zone STRING", self._places(self._local.zones))
-        self._write("figures", figures.join(f.broadcast(zones), [*_NAMES]), *KEY)
+        self._write("figures", figures.drop("time_zone").join(f.broadcast(zones), [*_NAMES]), *KEY)
         today = figures_of_days(self._spark, [self._url("figures")])
         changes = changes_of(
             today, self._past(zones), complete=self._local.is_complete, holiday=self._local.day in self._holidays
@@ -167,12 +168,11 @@ class LocalTables:
             then = self._local.day - timedelta(weeks=weeks)
             if then in self._holidays:
                 continue
+            folder = f"{FOLDER}{then.isoformat()}"
             for day in sorted({last_utc_day(then, find_zone(zone)) for zone in self._local.zones.values()}):
                 run_id = self._output.run_that_counts(day)
-                if run_id and self._output.storage.list(
-                    f"{self._output.folder(day, run_id)}/{folder_of(then)}/figures.parquet"
-                ):
-                    urls.append(self._output.table_url(day, f"{folder_of(then)}/figures", run_id))
+                if run_id and self._output.storage.list(f"{self._output.folder(day, run_id)}/{folder}/figures.parquet"):
+                    urls.append(self._output.table_url(day, f"{folder}/figures", run_id))
         past = figures_of_days(self._spark, urls, time_zone=True)
         return past.join(f.broadcast(zones), [*_NAMES, "time_zone"], "left_semi").drop("time_zone")
 
@@ -213,7 +213,7 @@ class LocalTables:
         whole, rest = self._by_wholeness(local_day)
         if from_events:
             whole, rest = {}, {**whole, **rest}
-        found = []
+        found: list[DataFrame] = []
         for day in (self._day - _DAY, self._day):
             found += self._at_local_hours(self._cells[day].table(name), day, local_day, whole)
             for events in self._events(day, local_day, rest):
@@ -291,11 +291,6 @@ class LocalTables:
         self._output.write_table(self._day, self._prefix + table, rows, *order)
 
 
-def folder_of(local_day: date) -> str:
-    """Of the tables of a local day, below a run."""
-    return f"local={local_day.isoformat()}"
-
-
 def local_pools_with_gaps(local: LocalDay, gaps: Iterable[Gap]) -> frozenset[str]:
     """The pools of which events of the local day were dropped, in any of its zones."""
     bounds = [bounds_of(local.day, find_zone(zone)) for zone in set(local.zones.values())]
@@ -306,7 +301,7 @@ def local_pools_with_gaps(local: LocalDay, gaps: Iterable[Gap]) -> frozenset[str
 
 
 def _missing_hours(cells: DayCells) -> set[int]:
-    return {hour_of(file.url) for file in cells.missing}
+    return {hour for file in cells.missing if (hour := hour_of(file.url)) is not None}
 
 
 def _reduced(name: str, events: DataFrame, limits: DataFrame | None) -> DataFrame:

@@ -104,7 +104,7 @@ def check_with_duckdb(lake: Path, local: LocalDay, rows: Sequence[dict[str, Any]
     columns += (
         "quantile_disc(wait_ms, 0.95) filter (kind = 'consumed'), quantile_disc(run_ms, 0.5) filter (kind = 'acked')"
     )
-    told = defaultdict(dict)
+    told: dict[str, dict[Any, Any]] = defaultdict(dict)
     for row in rows:
         told[row["namespace"]][row["queue"], row["hour"]] = tuple(
             row[name] for name in ("published", "acked", "wait_p95", "run_p50")

@@ -85,7 +85,8 @@ def figures_of(sums: DataFrame, metrics: DataFrame, duplicates: DataFrame, backl
     every = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     # Each column comes from one row of one part only; one grouping of all is cheaper than three joins.
     figures = (f.expr(f"{_figure(name)} AS {name}") for name in LISTED if name not in KEY)
-    return every.groupBy(*SCOPE, f.expr(f"nullif(hour, {DAY}) AS hour")).agg(*figures)
+    rows = every.groupBy(*SCOPE, f.expr(f"nullif(hour, {DAY}) AS hour")).agg(*figures)
+    return rows.withColumn("time_zone", f.lit(None).cast("string"))  # UTC
 
 
 def _figure(name: str) -> str:
