@@ -145,7 +145,7 @@ def rows_of(user: User, pool: str, namespace: str, queue: str) -> QuerySet[Queue
 
 def on_days(begin: date, end: date) -> Q:
     """Rows of `own_rows` that are about days of a range, ends included."""
-    return Q(local_date=None, day_id__range=(begin, end)) | Q(local_date__range=(begin, end))
+    return Q(local_date=None, day_id__gte=begin, day_id__lte=end) | Q(local_date__range=(begin, end))
 
 
 def _visible(user: User) -> QuerySet[QueueDay]:
