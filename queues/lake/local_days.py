@@ -107,6 +107,11 @@ class LocalDay:
         """Of its tables, below a run."""
         return f"{FOLDER}{self.day.isoformat()}{'' if self.is_complete else SO_FAR}"
 
+    @property
+    def utc_days(self) -> frozenset[date]:
+        """The days of UTC in which it lies, in any of its zones."""
+        return frozenset().union(*(utc_days_of(self.day, find_zone(zone)) for zone in set(self.zones.values())))
+
     def as_dict(self) -> dict[str, object]:
         """As `read` has it."""
         namespaces = [[*names, zone] for names, zone in sorted(self.zones.items())]

@@ -98,6 +98,7 @@ class DayReport:
         self._counts: list[NewestCounts] = []
         self._damaged_counts: list[tuple[str, str]] = []
         self._differences = ""
+        self._remarks: list[str] = []
         self._predecessor: Predecessor | None = None
         self._handed_on = ""
         self._live: list[LakeFile] = []
@@ -115,6 +116,7 @@ class DayReport:
         for turn in range(RETRIES + 1):
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
             lake_days = self._lake_days()
+            self._leave_out_local_days()
             files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
             self._live = self._readable(files.live)
@@ -246,6 +248,14 @@ class DayReport:
                 rows_.unpersist()
         return done
 
+    def _leave_out_local_days(self) -> None:
+        """Those that began on a day before this one that was deleted from the lake. Raises LakeError."""
+        before = _day_before(self._day)
+        began = [one for one in self._local_days if before in one.utc_days]
+        if began and (deletion := find_deletion(Storage(self._lake), before)):
+            self._local_days = [one for one in self._local_days if one not in began]
+            self._remarks.append(f"days of time zones that began on {before} were not computed: {deletion}")
+
     def _look_earlier(self, master: str) -> list[DayFiles]:
         """The day before the day before: leases may have been lost in it on the local day before. Raises LakeError."""
         day = _day_before(_day_before(self._day))
@@ -348,6 +358,7 @@ class DayReport:
             {"kind": "other", "text": f"counts of jobs: {url} was left out: {reason}"}
             for url, reason in self._damaged_counts
         ]
+        warnings += [{"kind": "other", "text": text} for text in self._remarks]
         if self._differences:
             warnings.append({"kind": "backlog", "text": self._differences})
         balances, remarks = self._reconcile(corrupt, files.gaps)
