@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import time
 from pathlib import Path
 
@@ -17,6 +20,22 @@ from taskq_site.env import EnvError, read_place, read_time
 def test_a_time_of_day_is_hours_and_minutes(monkeypatch: pytest.MonkeyPatch, text: str, value: time) -> None:
     monkeypatch.setenv("X", text)
     assert read_time("X", default="02:10") == value
+
+
+@pytest.mark.parametrize(("text", "found"), [("0", 0), ("60", 60), ("1", None), ("59", None), ("-1", None)])
+def test_reports_of_today_are_a_minute_apart_at_least(text: str, found: int | None) -> None:
+    read = "from taskq_site import settings; print(settings.TASKQ_REPORT_TODAY_EVERY_S)"
+    told = subprocess.run(
+        [sys.executable, "-c", read],
+        env=os.environ | {"TASKQ_REPORT_TODAY_EVERY_S": text},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if found is None:
+        assert f"TASKQ_REPORT_TODAY_EVERY_S={text}: expected 0, or a number from 60 to 86400" in told.stderr
+    else:
+        assert told.stdout.strip() == f"{found}"
 
 
 def test_off_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:

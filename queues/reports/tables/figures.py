@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from .cells import DAY, KEY, METRICS, SCOPE
+from .cells import ARRIVALS, DAY, DEPARTURES, KEY, METRICS, SCOPE
 from .times import PERCENTS
 
 Summing = Callable[[DataFrame, Sequence[Column | str]], DataFrame]
@@ -69,8 +69,8 @@ def sums_of(counts: DataFrame) -> DataFrame:
     of_queues = counts.groupBy(*KEY).agg(*map(f.expr, (*kinds, *others)))
     return at_all_levels(of_queues, _add_up_sums).selectExpr(
         "*",
-        "published + respawned AS arrivals",
-        "acked + expired + dead + gone AS departures",
+        f"{' + '.join(ARRIVALS)} AS arrivals",
+        f"{' + '.join((*DEPARTURES, 'gone'))} AS departures",
         "acked / nullif(acked + dead + expired, 0) AS success_rate",
     )
 
