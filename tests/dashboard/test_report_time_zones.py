@@ -77,6 +77,20 @@ def test_events_that_either_day_of_utc_lacks_may_be_lacking(zoned: People) -> No
     assert queues[1].endswith("true,Europe/Berlin")
 
 
+def test_what_is_said_of_the_report_is_about_the_local_day(zoned: People) -> None:
+    """The day of UTC with which it was made had no events, and the one before it is made up."""
+    report_day(DAY, [], warnings=[{"kind": "other", "text": "nothing happened on this day"}], events=0, files=0)
+    report_day(date(2026, 3, 28), [], demo=True)
+    answer = zoned.root.browser.get(PAGE).content.decode()
+
+    assert "nothing happened on this day" not in answer
+    assert "0 events in 0 files" not in answer
+    assert "Some or all of the events of this day are made up" in answer
+    everything = zoned.root.browser.get(f"/reports/{DAY}/").content.decode()
+    assert "nothing happened on this day" in everything
+    assert "are made up" not in everything
+
+
 def test_a_day_begins_where_it_is_that_day_first(zoned: People, monkeypatch: pytest.MonkeyPatch) -> None:
     tomorrow = date(2026, 3, 30)
     monkeypatch.setattr(days, "datetime", _At(datetime(2026, 3, 29, 22, 30, tzinfo=UTC)))

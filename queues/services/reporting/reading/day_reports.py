@@ -191,22 +191,32 @@ def entry_of(day: ReportDay, *, for_superuser: bool) -> DayEntry:
 
 
 def entry_of_row(row: QueueDay, *, for_superuser: bool) -> DayEntry:
-    """The report of the day that a row is about. With a row of a time zone comes what is lacking of the days of UTC in
-    which its day lies; counts of events and files are of the whole report. Raises MetadataUnavailableError."""
+    """The report of the day that a row is about: of UTC, or of a time zone. Raises MetadataUnavailableError."""
     entry = entry_of(row.day, for_superuser=for_superuser)
     if row.local_date is None:
         return entry
-    others = utc_days_of(row.local_date, find_zone(row.time_zone)) - {row.day_id}
-    found = ReportDay.objects.filter(pk__in=others).exclude(warnings=[]).values_list("warnings", flat=True)
-    losses = [one for stored in read_metadata(lambda: list(found)) for one in stored if one.get("kind") in LOSSES]
+    own = replace(entry, last_event_at=row.last_at, is_complete=bool(row.complete))
+    return local_entry(own, day=row.local_date, time_zone=row.time_zone, for_superuser=for_superuser)
+
+
+def local_entry(entry: DayEntry, *, day: date, time_zone: str, for_superuser: bool) -> DayEntry:
+    """The report of a day of UTC as that of a day of a time zone, which was made with it.
+
+    What is lacking, or made up, of any day of UTC in which that day lies is so of it as well. What is about the day of
+    UTC as a whole is left out: numbers of events and files, and other warnings. Raises MetadataUnavailableError.
+    """
+    rows = ReportDay.objects.filter(pk__in=utc_days_of(day, find_zone(time_zone))).order_by("date")
+    found = read_metadata(lambda: list(rows.values_list("demo", "warnings")))
+    losses = [one for _, warnings in found for one in warnings if one.get("kind") in LOSSES]
     return replace(
         entry,
-        day=row.local_date,
-        time_zone=row.time_zone,
-        is_complete=bool(row.complete),
-        last_event_at=row.last_at,
+        day=day,
+        time_zone=time_zone,
+        is_demo=any(demo for demo, _ in found),
+        events=None,
+        files=None,
         reconciliation=(),
-        warnings=(*entry.warnings, *(_warning(one, for_superuser=for_superuser) for one in losses)),
+        warnings=tuple(_warning(one, for_superuser=for_superuser) for one in losses),
     )
 
 

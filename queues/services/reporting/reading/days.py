@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -18,7 +17,7 @@ from ....pools.ttl_cache import Recent
 from ...permissions import User, sees_everything
 from ..failures import BadRangeError
 from ..values import DayEntry, DayState, LatestReport
-from .day_reports import DAYS_MAX, entry_of, entry_of_row, rows_of
+from .day_reports import DAYS_MAX, entry_of, entry_of_row, local_entry, rows_of
 
 
 def list_days(*, user: User, most: int = DAYS_MAX) -> tuple[DayEntry, ...]:
@@ -53,7 +52,8 @@ def find_day(*, user: User, day: date, pool: str = "", namespace: str = "") -> D
         row = read_metadata(ReportDay.objects.filter(pk=last_utc_day(day, find_zone(zone)), complete=True).first)
         if row is None or row.reported_at is None:
             return DayEntry(day=day, state=DayState.MISSING, time_zone=zone)
-        return replace(entry_of(row, for_superuser=sees_everything(user)), day=day, time_zone=zone)
+        every = sees_everything(user)
+        return local_entry(entry_of(row, for_superuser=every), day=day, time_zone=zone, for_superuser=every)
     row = read_metadata(ReportDay.objects.filter(pk=day).first)
     if row is None:
         return DayEntry(day=day, state=DayState.MISSING)
