@@ -184,7 +184,7 @@ class LocalTables:
         """
         limits = limits_of(values).persist()
         try:
-            lacks = any(one.lacks_slow_jobs(limits) for one in self._cells.values())
+            lacks = any(self._cells[day].lacks_slow_jobs(limits) for day in self._utc_days)
             notable = self._table("notable", self._local.day, limits=limits, from_events=lacks)
             return notable.where("hour IS NOT NULL")
         finally:
@@ -214,12 +214,17 @@ class LocalTables:
         if from_events:
             whole, rest = {}, {**whole, **rest}
         found: list[DataFrame] = []
-        for day in (self._day - _DAY, self._day):
+        for day in self._utc_days:
             found += self._at_local_hours(self._cells[day].table(name), day, local_day, whole)
             for events in self._events(day, local_day, rest):
                 found.append(_reduced(name, events, limits))
         schema = SCHEMAS[name]
         return reduce(DataFrame.unionAll, (rows.select(*schema.names) for rows in found), no_rows(self._spark, schema))
+
+    @property
+    def _utc_days(self) -> tuple[date, date]:
+        """Those in which the local day lies."""
+        return self._day - _DAY, self._day
 
     def _by_wholeness(self, local_day: date) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
         """The namespaces whose hours of that day are hours of UTC, and the others."""

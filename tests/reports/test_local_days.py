@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from queues.lake.files import Gap
 from queues.lake.local_days import LocalDay, UnknownZoneError, bounds_of, find_zone, uneven_hours
+from queues.reports.local_tables import local_pools_with_gaps
+from tests.support.reports import figures, write_report
 
 from . import expected
 from .conftest import RunDay
@@ -74,7 +79,7 @@ def check(out: Path, lake: Path, day: str, local: LocalDay, events: Sequence[Eve
             base.setdefault(scope, row["backlog"])
             base[scope] -= change(one) if begin <= one["at"] < end_of_day else 0
     told = expected.figures(today, before, lambda one: hours[id(one)])
-    rows = read_table(out, day, f"local={local.day}/figures")
+    rows = read_table(out, day, f"{local.folder}/figures")
     found = {tuple(row[name] for name in (*expected.SCOPE, "hour")): row for row in rows}
     assert len(found) == len(rows)
     assert set(told) <= set(found)
@@ -90,7 +95,7 @@ def check(out: Path, lake: Path, day: str, local: LocalDay, events: Sequence[Eve
                 and (key[3] is None or hours[id(one)] <= key[3])
             )
             assert (row["backlog"], row["backlog_base_known"]) == (base[key[:3]] + arrived, True), key
-    expected.check_other_tables(out, day, today=today, before=before, folder=f"local={local.day}/")
+    expected.check_other_tables(out, day, today=today, before=before, folder=f"{local.folder}/")
     check_with_duckdb(lake, local, rows)
 
 
@@ -143,15 +148,17 @@ def test_each_figure_of_a_local_day_is_what_its_events_say(
     begin, end = bounds_of(when, ZoneInfo("Europe/Berlin"))
     assert (end - begin) == timedelta(hours=hours)
     assert uneven_hours(when, find_zone("Europe/Berlin")) == {2}
-    run_day(lake, out, day_before)
-    (out / f"date={day_before}" / "current.json").write_text('{"run": "one"}')
+    if hours == 25:  # then it is known what this day begins with
+        run_day(lake, out, day_before)
+        (out / f"date={day_before}" / "current.json").write_text('{"run": "one"}')
 
     summary = run_day(lake, out, day, local_days=[ended, *others])
 
     for local in (ended, *others):
         check(out, lake, day, local, events)
     assert summary["local"] == [one.as_dict() for one in (ended, *others)]
-    assert all(row["backlog_base_known"] for row in read_table(out, day, f"local={when}/figures"))
+    known = {row["backlog_base_known"] for row in read_table(out, day, f"local={when}/figures")}
+    assert known == {hours == 25}
     assert {row["namespace"] for row in read_table(out, day, "figures")} == set(ZONES)
 
 
@@ -159,3 +166,63 @@ def test_each_figure_of_a_local_day_is_what_its_events_say(
 def test_what_is_no_time_zone_is_refused(name: str) -> None:
     with pytest.raises(UnknownZoneError, match="no time zone of the IANA database"):
         find_zone(name)
+
+
+def test_pools_that_lack_events_of_a_local_day() -> None:
+    """From 23:00 of the day before to 22:00."""
+    local = LocalDay(day=date(2026, 3, 29), is_complete=True, zones={("default", "a"): "Europe/Berlin"})
+
+    def gap(pool: str, begin: str | None, end: str) -> Gap:
+        return Gap(pool=pool, partition=0, dropped=1, from_ms=ms(begin) if begin else None, until_ms=ms(end))
+
+    gaps = [
+        gap("before", "2026-03-28T22:00", "2026-03-28T22:59"),
+        gap("into", "2026-03-28T22:00", "2026-03-28T23:00"),
+        gap("within", "2026-03-29T12:00", "2026-03-29T12:01"),
+        gap("unknown", None, "2026-03-29T12:01"),
+        gap("out", "2026-03-29T21:59", "2026-03-29T23:00"),
+        gap("behind", "2026-03-29T22:00", "2026-03-29T23:00"),
+    ]
+    assert local_pools_with_gaps(local, gaps) == {"into", "within", "unknown", "out"}
+
+
+def test_a_local_day_is_compared_with_days_of_the_same_zone(run_day: RunDay, tmp_path: Path) -> None:
+    """At 02:00, which is not there on this day, nothing is out of line; at 05:00, when nothing came, it is."""
+    day, past = date(2026, 3, 29), {"berlin": "Europe/Berlin", "moved": "Europe/Paris"}
+    lake, out = tmp_path / "lake", tmp_path / "out"
+    names = {("default", name): "Europe/Berlin" for name in past}
+    begin = ms("2026-03-28T23:00")
+    made = [
+        event("published", begin + hour * expected.HOUR + number, namespace=name, size=1)
+        for name in past
+        for hour in range(23)
+        for number in range(100)
+        if hour != 4  # the fifth hour begins at 05:00
+    ]
+    write_lake(lake, made)
+    for weeks in range(1, 5):
+        then = day - timedelta(weeks=weeks)
+        figures_of = [
+            figures(queue, namespace=name, hour=hour, published=100 if hour is not None else 2_400, time_zone=zone)
+            for name, zone in past.items()
+            for queue in ("q", "")
+            for hour in (None, *range(24))
+        ]
+        folder = write_report(tmp_path / f"{weeks}", then, "one", {"figures": figures_of})
+        rows = pq.read_table(folder / "figures.parquet")
+        hour = rows.schema.get_field_index("hour")
+        narrow = rows.set_column(hour, "hour", rows["hour"].cast(pa.int32()))  # as Spark writes it
+        for there in (out / f"date={then}" / "run=one", out / f"date={then}" / "run=one" / f"local={then}"):
+            (there / "figures.parquet").mkdir(parents=True)
+            pq.write_table(narrow, there / "figures.parquet" / "part-00000.parquet")
+        (out / f"date={then}" / "current.json").write_text('{"run": "one"}')
+
+    summary = run_day(lake, out, f"{day}", local_days=[LocalDay(day=day, is_complete=True, zones=names)])
+
+    changes = read_table(out, f"{day}", f"local={day}/changes")
+    of_day = [row for row in changes if row["figure"] == "published" and row["hour"] is None]
+    assert {(row["namespace"], row["weeks"]) for row in of_day} == {("berlin", 4)}
+    told = [row for row in changes if row["flagged"]]
+    flagged = {(row["queue"], row["figure"], row["hour"], row["value"]) for row in told}
+    assert flagged == {("q", "published", 5, 0.0), ("", "published", 5, 0.0)}
+    assert summary["handed_on"].count(":") == 2  # with the fingerprints of the hours that local days rest on
