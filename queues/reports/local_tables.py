@@ -200,7 +200,7 @@ class LocalTables:
             for rows in (
                 *self._at_local_hours(cells.table("notable"), day, before, whole),
                 *self._events(day, before, rest),
-                *self._events(day, before, whole, hours=lambda cells=cells: _missing_hours(cells)),
+                *self._events(day, before, whole, hours=_missing_hours(cells)),
             )
         ]
         nothing = no_rows(self._spark, SCHEMAS["notable"]).select(*SCOPE, "job", "attempt")
@@ -235,12 +235,12 @@ class LocalTables:
         )
 
     def _events(
-        self, day: date, local_day: date, zones: Mapping[tuple[str, str], str], *, hours: Any = None
+        self, day: date, local_day: date, zones: Mapping[tuple[str, str], str], *, hours: Collection[int] | None = None
     ) -> Iterator[DataFrame]:
         """The events of a day of UTC at the hours of the local day; nothing if there are none. `hours`: only those."""
         wanted = {one.utc_hour for zone in set(zones.values()) for one in self._stretches(local_day, zone, day)}
         if hours is not None:
-            wanted &= hours()
+            wanted &= set(hours)
         files = [file for file in self._cells[day].live if hour_of(file.url) in wanted]
         if files and zones:
             events = read_events(self._spark, lake=self._lake, files=files)
@@ -259,7 +259,7 @@ class LocalTables:
     ) -> Iterator[DataFrame]:
         """Rows of a day of UTC from the beginning of the local day on, with the hour of that, of these namespaces; none
         if there are none. `by_quarter`: they are events, and their quarter of an hour counts."""
-        places = [(pool, namespace, zone) for pool, namespace, zone in self._places(zones)]
+        places = self._places(zones)
         hours = sorted(
             {
                 (zone, one.utc_hour, one.quarter if by_quarter else 0, one.hour)
