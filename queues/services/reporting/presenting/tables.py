@@ -373,7 +373,7 @@ def as_csv(table: Table, rows: Iterable[Any], *, lacks_events: Callable[[Any], b
     `time_zone`: of the day and its hours, in a column of its own; "" is UTC, which needs none."""
     columns = table.columns_on(Output.CSV)
     zone = [time_zone] if time_zone else []
-    cells = ([*(_without_formula(column.read(row)) for column in columns), lacks_events(row), *zone] for row in rows)
+    cells = ([*(without_formula(column.read(row)) for column in columns), lacks_events(row), *zone] for row in rows)
     return csv_lines([[*(column.key for column in columns), AT_LEAST, *([TIME_ZONE] if zone else [])], *cells])
 
 
@@ -390,6 +390,6 @@ def _plain(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _without_formula(value: Any) -> Any:
+def without_formula(value: Any) -> Any:
     """An apostrophe keeps spreadsheets from taking a stranger's text for a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
