@@ -172,21 +172,21 @@ def _moves(told: dict[tuple[Any, ...], dict[str, Any]], scope: tuple[Any, ...]) 
             yield hour, moved
 
 
-def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequence[Event]) -> None:
+def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequence[Event], run: str = "one") -> None:
     """Fail unless every row of the run's tables is as it must be. No other day may have a report.
 
     `before`: the events of the day before. Without any, the lake must begin with `day`.
     """
-    _check_figures(read_table(out, day, "figures"), figures(today, before), is_first=not before)
-    rows = read_table(out, day, "histograms")
+    _check_figures(read_table(out, day, "figures", run), figures(today, before), is_first=not before)
+    rows = read_table(out, day, "histograms", run)
     found = {tuple(row[name] for name in (*SCOPE, "metric", "bucket")): row["jobs"] for row in rows}
     assert found == histograms(today)
-    rows = read_table(out, day, "tries")
+    rows = read_table(out, day, "tries", run)
     found = {tuple(row[name] for name in (*SCOPE, "attempt", "outcome")): row["jobs"] for row in rows}
     assert found == tries(today)
-    assert read_table(out, day, "errors") == errors(today, before)
-    assert read_table(out, day, "slow") == slow(today)
-    assert read_table(out, day, "changes") == []
+    assert read_table(out, day, "errors", run) == errors(today, before)
+    assert read_table(out, day, "slow", run) == slow(today)
+    assert read_table(out, day, "changes", run) == []
 
 
 def check_with_duckdb(lake: Path, out: Path, day: str) -> None:
