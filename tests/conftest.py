@@ -37,7 +37,7 @@ ALONE = tuple(f"tests/reports/test_{name}.py" for name in ("cluster", "command",
 """What uses none of it, so that another process may run it."""
 
 LONGEST = (
-    *("tests/browser/", "tests/reports/", "tests/metadata/test_postgresql.py", "tests/running/", "tests/http/"),
+    *("tests/browser/", "tests/reports/", "tests/test_postgresql.py", "tests/running/", "tests/http/"),
     "tests/sdk/",
 )
 
@@ -52,13 +52,12 @@ PROCESSES_OF_HTTP = (
 )
 PROCESSES = (
     *("tests/running/", "tests/browser/", "tests/reports/", "tests/bench/", "tests/package/test_wheel.py"),
-    *("tests/push/test_runpusher.py", "tests/push/test_postgresql.py", "tests/engine/workflows/test_killed_makers.py"),
+    *("tests/push/test_runpusher.py", "tests/test_postgresql.py", "tests/engine/workflows/test_killed_makers.py"),
     *(f"tests/sdk/test_{name}.py" for name in ("command_line", "http_broker", "outages", "schedules", "typing")),
     *("tests/sdk/django/test_page.py", "tests/sdk/django/test_runworker.py"),
     "tests/sdk/django/outbox/test_processes.py",
     "tests/sdk/django/outbox/test_http.py",
-    "tests/sdk/django/outbox/test_postgresql.py",
-    *("tests/metadata/test_postgresql.py", "tests/dashboard/test_silent_redis.py"),
+    "tests/dashboard/test_silent_redis.py",
     "tests/sdk/test_docs.py::test_every_snippet_",
     *(f"tests/engine/test_{name}.py" for name in PROCESSES_OF_ENGINE),
     *(f"tests/http/test_{name}.py" for name in PROCESSES_OF_HTTP),

@@ -180,14 +180,14 @@ def _moves(told: dict[tuple[Any, ...], dict[str, Any]], scope: tuple[Any, ...]) 
             yield hour, moved
 
 
-def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequence[Event]) -> None:
+def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequence[Event], run: str = "one") -> None:
     """Fail unless every row of the run's tables is as it must be. No other day may have a report.
 
     `before`: the events of the day before. Without any, the lake must begin with `day`.
     """
-    _check_figures(read_table(out, day, "figures"), figures(today, before), is_first=not before)
-    check_other_tables(out, day, today=today, before=before)
-    assert read_table(out, day, "changes") == []
+    _check_figures(read_table(out, day, "figures", run), figures(today, before), is_first=not before)
+    check_other_tables(out, day, today=today, before=before, run=run)
+    assert read_table(out, day, "changes", run) == []
 
 
 def check_other_tables(

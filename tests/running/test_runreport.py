@@ -88,7 +88,7 @@ def test_a_killed_command_leaves_no_spark_behind(
     assert days(site) == [(str(DAY), "running", 0, 0)]
 
 
-def test_at_night_one_of_several_pumps_makes_the_report_which_stays_when_a_later_spark_is_killed(
+def test_a_report_made_at_night_is_corrected_by_hand_and_stays_when_a_later_spark_is_killed(
     site: Site, family: Family, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
     yesterday = ask(site, "SELECT date('now', '-1 day')")[0][0]
@@ -122,14 +122,23 @@ def test_at_night_one_of_several_pumps_makes_the_report_which_stays_when_a_later
         ("emails", 4, 4, 2_000, 4_000, 100, 1.0, 0),
     ]
 
+    before = date.fromisoformat(yesterday) - timedelta(days=1)
+    write_events(data_dir(site) / "lake", [event("published", at(before, 10), job="01JLATE", queue="emails", size=1)])
+    process = start("runreport", "--date", str(before))
+    _out, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
+    assert process.returncode == 0, errors
+    backlogs = ask(site, "SELECT day_id, backlog FROM queues_queueday WHERE queue != '' ORDER BY day_id")
+    assert backlogs == [(str(before), 1), (yesterday, 1)], "the day after it had begun with a job too few"
+    rows = ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY day_id, queue")
+
     process = start("runreport", "--date", yesterday)
     os.kill(family.pid_of(SPARK), signal.SIGKILL)
     _out, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
 
     assert process.returncode == 1
     assert "Spark" in errors
-    assert days(site) == [(yesterday, "failed", 1, 1)]
-    assert ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY queue") == rows
+    assert days(site) == [(str(before), "done", 0, 1), (yesterday, "failed", 1, 1)]
+    assert ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY day_id, queue") == rows
     wait_without_spark(family)
 
 
@@ -140,22 +149,3 @@ def wait_without_spark(family: Family) -> None:
         or_fail="Spark still runs",
         timeout_s=20,
     )
-
-
-def test_a_day_made_anew_by_hand_corrects_the_backlogs_of_the_days_after_it(
-    site: Site, start: Callable[..., subprocess.Popen[str]]
-) -> None:
-    """An event of the first day was late: days after it had begun with a job too few for good."""
-    lake = data_dir(site) / "lake"
-    later = [DAY + timedelta(days=number) for number in range(3)]
-    write_events(lake, [event("published", at(day, 9), job=f"01J{day}", size=1) for day in later])
-
-    def make(*arguments: str) -> list[tuple[Any, ...]]:
-        process = start("runreport", *arguments)
-        assert process.wait(timeout=SPARK_TIMEOUT_S) == 0
-        return ask(site, "SELECT day_id, backlog FROM queues_queueday WHERE queue != '' ORDER BY day_id")
-
-    assert make("--from", str(DAY), "--to", str(later[-1])) == [(str(day), 1 + n) for n, day in enumerate(later)]
-    write_events(lake, [event("published", at(DAY, 10), job="01JLATE", size=1)])
-
-    assert make("--date", str(DAY)) == [(str(day), 2 + n) for n, day in enumerate(later)]

@@ -1,0 +1,38 @@
+"""What lives in the database once more, on PostgreSQL: metadata, push, the outbox."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.postgres import private_postgres, why_not
+
+ROOT = Path(__file__).parents[1]
+AGAIN = (
+    *("tests/metadata", "tests/push/test_delivery.py", "tests/dashboard/test_push_forms.py"),
+    "tests/sdk/django/outbox",
+)
+WITHOUT_DATABASE = (
+    "tests/metadata/test_private_data.py",
+    "tests/metadata/test_commands.py::test_a_process_starts_without_what_it_does_not_need",
+)
+"""They take DATABASE_URL from the processes that they start, so they would do the same once more."""
+
+
+@pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+@pytest.mark.skipif(
+    os.environ.get("DATABASE_URL", "").startswith("postgres"), reason="these tests run on PostgreSQL already"
+)
+def test_what_lives_in_the_database_lives_in_postgresql_too() -> None:
+    left_out = [f"--deselect={name}" for name in WITHOUT_DATABASE]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *AGAIN, *left_out]
+    with private_postgres() as url:
+        environment = os.environ | {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+        print(result.stdout)
+    assert result.returncode == 0, result.stdout[-20_000:]
+    assert " passed" in result.stdout
