@@ -110,7 +110,7 @@ class DayReport:
             files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
             self._live = self._readable(files.live)
-            self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day)
+            self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day, written=files.written)
             before = read_day(
                 self._lake, _day_before(self._day), check_seals=executors_check(self._spark, master=master)
             )
