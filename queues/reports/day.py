@@ -128,7 +128,8 @@ class DayReport:
                     raise
                 self._output.forget(self._day)
             finally:
-                self._cells.files.forget(run_id)
+                for cells in (self._cells, self._cells_before):
+                    cells.files.forget(run_id)
         # What compaction has taken was not damaged after all.
         listed = {file.url for file in (*files.live, *before.live)}
         self._damaged = {url: file for url, file in self._damaged.items() if url in listed}
@@ -196,11 +197,14 @@ class DayReport:
         ]
 
     def _reduce(self, run_id: str) -> None:
-        """Make cells of the hours that have none."""
+        """Make cells of the hours that have none. The first report of a day that is not over does so with the last
+        hours of the day before as well, so that its nightly report need not."""
         fit_partitions(self._spark, data_bytes=sum(file.size for file in self._live))
         missing = self._cells.missing
         with self._stage(Stage.COUNTING, f"counting the events of {len(missing)} of {len(self._live)} files"):
             self._cells.reduce(run_id)
+            if not self._is_complete:
+                self._cells_before.reduce(run_id)
             if self._cells.distrust_runs_without_slow_jobs():
                 self._cells.reduce(f"{run_id}-again")
 
