@@ -28,7 +28,7 @@ from .failures import RowsMissingError, first_words, may_be_damage, unreadable_f
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
 from .hour_cells import TABLES, CellFiles, HourCells, run_of
 from .progress import Progress, Stage, say
-from .reduction import FEW_ROWS, DayCells
+from .reduction import DayCells
 from .seals import executors_check
 from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
 from .tables.anchors import anchored_of
@@ -49,7 +49,7 @@ BROADCAST_ROWS = 2_000_000
 """Up to so many names of queues are sent to each executor (some 100 bytes each)."""
 
 PLANNED_ROWS = 1_000_000
-"""As FEW_ROWS, for tables that are written side by side."""
+"""As `session.FEW_ROWS`, for tables that are written side by side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +217,7 @@ class DayReport:
             return rows
 
         try:
-            with plain_plans(self._spark, wanted=self._cells.rows(*TABLES) <= FEW_ROWS):
+            with plain_plans(self._spark, rows=self._cells.rows(*TABLES)):
                 counts, notable = self._cells.table("counts"), self._cells.table("notable")
                 done = _count(counts, self._cells.hours)
                 scopes = keep(scopes_of(counts))
@@ -227,7 +227,7 @@ class DayReport:
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
                     most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
-            plain = plain_plans(self._spark, wanted=most <= PLANNED_ROWS)
+            plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS)
             with self._stage(Stage.WRITING, "writing the tables"), plain:
                 self._write_rest(counts, Times(measures, scopes), notable, lost)
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
