@@ -65,13 +65,14 @@ INTERPRETED_ROWS: Final = 100_000
 
 
 @contextmanager
-def plain_plans(spark: SparkSession, *, rows: int, most: int = FEW_ROWS) -> Iterator[None]:
+def plain_plans(spark: SparkSession, *, rows: int, most: int = FEW_ROWS, events: int = 0) -> Iterator[None]:
     """For as long as the block lasts, plan all at once and for one task at a time, if there are at most that many rows.
 
     Where a table has a few thousand rows, planning each stage anew by what came out of the one before takes longer than
     the stages. Of INTERPRETED_ROWS, no code is made and compiled either: a day's tables are hundreds of classes.
+    `events`: that are read besides, of which little is left.
     """
-    changes = (_PLAIN if rows <= most else {}) | (_INTERPRETED if rows <= INTERPRETED_ROWS else {})
+    changes = (_PLAIN if rows <= most else {}) | (_INTERPRETED if max(rows, events) <= INTERPRETED_ROWS else {})
     before = {name: spark.conf.get(name) for name in changes}
     try:
         for name, value in changes.items():
