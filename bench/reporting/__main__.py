@@ -1,4 +1,4 @@
-"""`python -m bench.reporting [--only NAME …] [--keep DIR] [--cluster]`: how long the report of a day takes.
+"""`python -m bench.reporting [--only NUMBER …] [--share S] [--keep DIR] [--cluster]`: how long a day's report takes.
 
 Days of several shapes, from the command to rows in the database: what is measured is what people run, Spark's start and
 the loading of rows included. First nothing is there (`fresh`); then all hours but the last have been reduced, as they
@@ -30,22 +30,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.reporting", description=__doc__)
     parser.add_argument("--only", nargs="+", type=int, default=range(len(SHAPES)), help="numbers of shapes, from 0")
     parser.add_argument("--keep", type=Path, help="where lakes are made and kept for the next time")
-    parser.add_argument("--cluster", action="store_true", help="also by 1, 2 and 4 executors on loopback")
+    parser.add_argument("--cluster", action="store_true", help="the first of these by 1, 2 and 4 executors on loopback")
+    parser.add_argument("--share", type=float, default=1.0, help="of the events, such as 0.1 to look where time goes")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="taskq-bench-reports-") as scratch:
         lakes = asked.keep or Path(scratch) / "lakes"
-        for number in asked.only:
-            show(_section(SHAPES[number], lakes, Path(scratch)))
         if asked.cluster:
-            show(_by_cluster(make_lake(SHAPES[0], lakes), Path(scratch)))
+            show(_by_cluster(SHAPES[asked.only[0]], lakes, Path(scratch), share=asked.share))
+        else:
+            for number in asked.only:
+                show(_section(SHAPES[number], lakes, Path(scratch), share=asked.share))
     return 0
 
 
-def _section(shape: Shape, lakes: Path, scratch: Path) -> Section:
+def _section(shape: Shape, lakes: Path, scratch: Path, *, share: float) -> Section:
     lake, data = scratch / "lake", scratch / "data"
     for place in (lake, data):
         shutil.rmtree(place, ignore_errors=True)
-    made = make_lake(shape, lakes)
+    made = make_lake(shape, lakes, share=share)
     shutil.copytree(made, lake, copy_function=_link)  # compaction deletes
     env = environment(lake, data)
     data.mkdir()
@@ -58,7 +60,12 @@ def _section(shape: Shape, lakes: Path, scratch: Path) -> Section:
     duckdb = measure([sys.executable, "-m", "bench.reporting.by_duckdb", str(made), DAY], env=env)
     figures = [
         Figure(name="events", unit="", runs=[summary["events"]]),
-        Figure(name="fresh: command to rows", unit="s", runs=[fresh.seconds], bar=_most(shape.most_s)),
+        Figure(
+            name="fresh: command to rows",
+            unit="s",
+            runs=[fresh.seconds],
+            bar=_most(shape.most_s) if share == 1 else None,
+        ),
         *_parts(summary, fresh),
         Figure(name="  seconds of processors", unit="s", runs=[fresh.cpu_s]),
         Figure(name="23 hours reduced before", unit="s", runs=[night.seconds]),
@@ -75,15 +82,20 @@ def _parts(summary: dict[str, Any], whole: Measured) -> list[Figure]:
     """Where the time went."""
     seconds: dict[str, float] = summary["seconds"]
     rest = whole.seconds - sum(seconds.values())
-    parts = [*((name, seconds.get(name, 0.0)) for name in PARTS), ("commands, listing, loading, compaction", rest)]
     java = [(f"Java: {name}", value) for name, value in summary["java"].items()]
     return [
-        *(Figure(name=f"  {name}", unit="s", runs=[value]) for name, value in parts),
+        *_spark_parts(summary),
+        Figure(name="  commands, listing, loading, compaction", unit="s", runs=[rest]),
         *(Figure(name=f"  {name}", unit="", runs=[value]) for name, value in java),
     ]
 
 
-def _by_cluster(lake: Path, scratch: Path) -> Section:
+def _spark_parts(summary: dict[str, Any]) -> list[Figure]:
+    return [Figure(name=f"  {name}", unit="s", runs=[summary["seconds"].get(name, 0.0)]) for name in PARTS]
+
+
+def _by_cluster(shape: Shape, lakes: Path, scratch: Path, *, share: float) -> Section:
+    lake = make_lake(shape, lakes, share=share)
     figures = []
     for executors in EXECUTORS:
         out = scratch / f"out-{executors}"
@@ -99,10 +111,11 @@ def _by_cluster(lake: Path, scratch: Path) -> Section:
             ]
             words += [f"--master={url}", f"--memory={EXECUTOR_MB}m", "--conf=spark.executor.cores=1"]
             found = measure([*words, "--conf=spark.driver.memory=1g"], env=environment(lake, scratch / "data"))
-        figures.append(Figure(name=f"{executors} executors of one core", unit="s", runs=[found.seconds]))
-    return Section(
-        title=f"report of a day: {SHAPES[0].name}, by a cluster on loopback, without loading", figures=figures
-    )
+        figures += [
+            Figure(name=f"{executors} executors of one core", unit="s", runs=[found.seconds]),
+            *_spark_parts(json.loads((out / f"date={DAY}" / "run=one" / "summary.json").read_text())),
+        ]
+    return Section(title=f"report of a day: {shape.name}, by a cluster on loopback, without loading", figures=figures)
 
 
 def _summary(data: Path) -> dict[str, Any]:

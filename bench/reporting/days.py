@@ -70,19 +70,20 @@ SHAPES: Final = (
 MEMORY_GIB: Final = 3
 
 
-def make_lake(shape: Shape, lakes: Path) -> Path:
-    """The lake of that shape, made unless it is there."""
-    lake = lakes / "".join(letter if letter.isalnum() else "-" for letter in shape.name)
+def make_lake(shape: Shape, lakes: Path, *, share: float = 1) -> Path:
+    """The lake of that shape, made unless it is there. `share`: of its events, where it is to be smaller."""
+    name = shape.name if share == 1 else f"{shape.name} {share:g}"
+    lake = lakes / "".join(letter if letter.isalnum() else "-" for letter in name)
     if lake.is_dir():
         return lake
     unfinished = lake.with_suffix(".tmp")
     shutil.rmtree(unfinished, ignore_errors=True)
     if shape.change is None:
-        jobs = round(shape.events / EVENTS_PER_JOB)
+        jobs = round(shape.events * share / EVENTS_PER_JOB)
         env = environment(unfinished, lakes / "unused")
         manage(env, "demodata", "--days=1", f"--jobs-per-day={jobs}", f"--until={DAY}")
     else:
-        source = make_lake(next(one for one in SHAPES if one.name == shape.of), lakes)
+        source = make_lake(next(one for one in SHAPES if one.name == shape.of), lakes, share=share)
         for file in sorted(source.glob("date=*/hour=*/*.parquet")):
             path = unfinished / file.relative_to(source)
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,13 +9,13 @@ a row with an empty queue for those that had none: between its two events all qu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
 from typing import Any, Final, NamedTuple
 
 from .footers import DamagedFooterError, has_sound_data, read_footer
-from .names import HOUR_MS, STALE_S, EntryId, day_dir, is_temporary, pool_in_name, temporary_name
+from .names import HOUR_MS, STALE_S, EntryId, Stream, day_dir, is_temporary, pool_in_name, temporary_name
 from .schema import Column, ColumnType
 from .storage import LakeError, Storage
 
@@ -144,8 +144,16 @@ class NewestCounts(NamedTuple):
     hours: frozenset[int]
 
 
-def newest_counts(storage: Storage, day: date) -> tuple[list[NewestCounts], list[tuple[str, str]]]:
-    """Each pool's newest counts of a day that can be read; and URLs of files that cannot, with the reason."""
+def newest_counts(
+    storage: Storage, day: date, *, written: Mapping[Stream, EntryId]
+) -> tuple[list[NewestCounts], list[tuple[str, str]]]:
+    """Each pool's newest counts of a day whose events have all come; and URLs of files that cannot be read, with the
+    reason.
+
+    `written`: up to which entry events of the day are known of each stream (`DayFiles.written`). Counts of later
+    entries are passed over, whatever the reason: a drain that is behind, or files that were listed before them.
+    """
+    begins = EntryId(int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000), 0)  # none are before
     folder = f"{COUNTS}/{day_dir(day)}"
     by_pool: dict[str, list[str]] = {}
     for entry in storage.list(folder):
@@ -161,9 +169,18 @@ def newest_counts(storage: Storage, day: date) -> tuple[list[NewestCounts], list
             except (FileNotFoundError, LakeError) as error:
                 damaged.append((url, str(error).removeprefix(f"{url}: ")))
             else:
-                newest.append(NewestCounts(url, frozenset(table["hour"].unique().to_pylist())))
-                break
+                if all(entry <= written.get(stream, begins) for stream, entry in _last_entries(table)):
+                    newest.append(NewestCounts(url, frozenset(table["hour"].unique().to_pylist())))
+                    break
     return newest, damaged
+
+
+def _last_entries(table: Any) -> Iterator[tuple[Stream, EntryId]]:
+    """The newest entry of each stream when its last queue had been counted."""
+    import pyarrow.compute as pc
+
+    for row in table.filter(pc.equal(table["queue"], "")).to_pylist():
+        yield Stream(pool_in_name(row["pool"]), row["partition"]), EntryId(row["until_ms"], row["until_seq"])
 
 
 def read_counts(storage: Storage, path: str) -> list[dict[str, Any]]:

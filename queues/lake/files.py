@@ -17,6 +17,7 @@ from .names import (
     GAPS,
     DrainedName,
     EntryId,
+    Stream,
     day_dir,
     day_of,
     is_compacted,
@@ -92,6 +93,15 @@ class DayFiles:
         """Events that can be read."""
         return sum(file.rows for file in self.live)
 
+    @property
+    def written(self) -> dict[Stream, EntryId]:
+        """Up to which entry drains have written each stream: they do it in the order of entries."""
+        found: dict[Stream, EntryId] = {}
+        for name in frozenset().union(*self.covered.values()):
+            if range_ := parse_drained(name):
+                found[range_.stream] = max(range_.last, found.get(range_.stream, range_.last))
+        return found
+
 
 class HourFiles:
     """What is in one hour's directory, and which of it counts.
@@ -126,10 +136,9 @@ class HourFiles:
             if (range_ := there.get(name)) is None:  # of somebody else's making
                 yield name
                 continue
-            stream = (range_.pool, range_.partition)
             # Ranges do not overlap, unless one of the drains had a plan that Redis has forgotten (docs/lake.md).
-            if not any(other.overlaps(range_) for other in taken.get(stream, ())) and not any(
-                other.covers(range_) for other in by_stream[stream] if other is not range_
+            if not any(other.overlaps(range_) for other in taken.get(range_.stream, ())) and not any(
+                other.covers(range_) for other in by_stream[range_.stream] if other is not range_
             ):
                 yield name
 
@@ -147,11 +156,11 @@ class HourFiles:
         )
 
 
-def _by_stream(ranges: Iterable[DrainedName]) -> dict[tuple[str, int], list[DrainedName]]:
+def _by_stream(ranges: Iterable[DrainedName]) -> dict[Stream, list[DrainedName]]:
     """There may be thousands in an hour, but only those of the same stream can have to do with each other."""
-    found: dict[tuple[str, int], list[DrainedName]] = {}
+    found: dict[Stream, list[DrainedName]] = {}
     for range_ in ranges:
-        found.setdefault((range_.pool, range_.partition), []).append(range_)
+        found.setdefault(range_.stream, []).append(range_)
     return found
 
 

@@ -62,6 +62,13 @@ class EntryId(NamedTuple):
         return f"{self.ms:015d}_{self.seq:010d}"
 
 
+class Stream(NamedTuple):
+    """Of a partition. `pool` as `pool_in_name` writes it."""
+
+    pool: str
+    partition: int
+
+
 class DrainedName(NamedTuple):
     """What the name of a drained file says. `pool` as `pool_in_name` writes it."""
 
@@ -74,15 +81,18 @@ class DrainedName(NamedTuple):
         stem = f"{self.pool}-p{self.partition:04d}"
         return f"{stem}-{self.first.in_name()}-{self.last.in_name()}{SUFFIX}"
 
+    @property
+    def stream(self) -> Stream:
+        """Where the entries came from."""
+        return Stream(self.pool, self.partition)
+
     def covers(self, other: DrainedName) -> bool:
         """Whether each entry of `other` is within this one's range too."""
-        same = self.pool == other.pool and self.partition == other.partition
-        return same and self.first <= other.first and other.last <= self.last
+        return self.stream == other.stream and self.first <= other.first and other.last <= self.last
 
     def overlaps(self, other: DrainedName) -> bool:
         """Whether an entry may be within both ranges."""
-        same = self.pool == other.pool and self.partition == other.partition
-        return same and self.first <= other.last and other.first <= self.last
+        return self.stream == other.stream and self.first <= other.last and other.first <= self.last
 
 
 def pool_in_name(pool: str) -> str:

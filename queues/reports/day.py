@@ -31,7 +31,7 @@ from .history import Output, Predecessor, backlog_before, figures_of_days, hande
 from .hour_cells import TABLES, CellFiles, HourCells, run_of
 from .local_tables import LocalTables, local_pools_with_gaps
 from .progress import Progress, Stage, say
-from .reduction import FEW_ROWS, DayCells
+from .reduction import DayCells
 from .seals import executors_check
 from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
 from .tables.anchors import anchored_of
@@ -52,7 +52,7 @@ BROADCAST_ROWS = 2_000_000
 """Up to so many names of queues are sent to each executor (some 100 bytes each)."""
 
 PLANNED_ROWS = 1_000_000
-"""As FEW_ROWS, for tables that are written side by side."""
+"""As `session.FEW_ROWS`, for tables that are written side by side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class DayReport:
             files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
             self._live = self._readable(files.live)
-            self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day)
+            self._counts, self._damaged_counts = newest_counts(Storage(self._lake), self._day, written=files.written)
             before = read_day(
                 self._lake, _day_before(self._day), check_seals=executors_check(self._spark, master=master)
             )
@@ -141,9 +141,8 @@ class DayReport:
                     raise
                 self._output.forget(self._day)
             finally:
-                self._cells.files.forget(run_id)
-                if self._local_days:
-                    self._cells_before.files.forget(run_id)
+                for cells in (self._cells, self._cells_before):
+                    cells.files.forget(run_id)
         # What compaction has taken was not damaged after all.
         listed = {file.url for one in day_files for file in one.live}
         self._damaged = {url: file for url, file in self._damaged.items() if url in listed}
@@ -211,11 +210,14 @@ class DayReport:
         ]
 
     def _reduce(self, run_id: str) -> None:
-        """Make cells of the hours that have none."""
+        """Make cells of the hours that have none. The first report of a day that is not over does so with the last
+        hours of the day before as well, so that its nightly report need not."""
         fit_partitions(self._spark, data_bytes=sum(file.size for file in self._live))
         missing = self._cells.missing
         with self._stage(Stage.COUNTING, f"counting the events of {len(missing)} of {len(self._live)} files"):
             self._cells.reduce(run_id)
+            if not self._is_complete:
+                self._cells_before.reduce(run_id)
             if self._cells.distrust_runs_without_slow_jobs():
                 self._cells.reduce(f"{run_id}-again")
 
@@ -228,7 +230,8 @@ class DayReport:
             return rows
 
         try:
-            with plain_plans(self._spark, wanted=self._cells.rows(*TABLES) <= FEW_ROWS):
+            before = sum(file.rows for file in self._cells_before.missing)
+            with plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=before):
                 counts, notable = self._cells.table("counts"), self._cells.table("notable")
                 done = _count(counts, self._cells.hours)
                 scopes = keep(scopes_of(counts))
@@ -238,7 +241,7 @@ class DayReport:
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
                     most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
-            plain = plain_plans(self._spark, wanted=most <= PLANNED_ROWS)
+            plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
             with self._stage(Stage.WRITING, "writing the tables"), plain:
                 self._write_rest(counts, Times(measures, scopes), notable, lost)
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])

@@ -33,7 +33,7 @@ from queues.lake.local_days import (
 from .events import no_rows, read_events
 from .history import Output, figures_of_days
 from .hour_tables import SCHEMAS
-from .reduction import FEW_ROWS, DayCells
+from .reduction import DayCells
 from .session import plain_plans, side_by_side
 from .tables.cells import DAY, KEY, SCOPE, counts_of, values_of
 from .tables.changes import WEEKS, changes_of
@@ -81,8 +81,9 @@ class LocalTables:
             return rows
 
         try:
-            few = sum(one.rows("counts", "values") for one in self._cells.values()) <= FEW_ROWS
-            with plain_plans(self._spark, wanted=few):
+            rows = sum(one.rows("counts", "values") for one in self._cells.values())
+            events = sum(file.rows for one in self._cells.values() for file in one.live)
+            with plain_plans(self._spark, rows=rows, events=events):
                 since = keep(self._table("counts", self._local.day))
                 counts = since.where("hour IS NOT NULL")
                 values = keep(self._table("values", self._local.day).where("hour IS NOT NULL"))
@@ -107,8 +108,8 @@ class LocalTables:
                     ),
                 )
         finally:
-            for rows in kept:
-                rows.unpersist()
+            for table in kept:
+                table.unpersist()
 
     def _write_figures(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -18,9 +17,6 @@ from .hour_tables import read_table, write_table
 from .session import plain_plans, side_by_side
 from .tables.cells import SCOPE, VERSION, counts_of, values_of
 from .tables.single_events import LISTED, limits_of, notable_of
-
-FEW_ROWS: Final = 300_000
-"""What is computed of so many rows is so little that planning it takes longer."""
 
 
 class DayCells:
@@ -76,7 +72,7 @@ class DayCells:
             return
         events = read_events(self._spark, lake=self._lake, files=live)
         rows = rows_by_hour(live)
-        with plain_plans(self._spark, wanted=rows.total() <= FEW_ROWS):
+        with plain_plans(self._spark, rows=rows.total()):
             side_by_side(
                 self._spark,
                 lambda: write_table(self.files, run_id, "counts", counts_of(events)),

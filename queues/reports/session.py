@@ -55,16 +55,24 @@ def _machine_bytes() -> int:
 
 
 _PLAIN: Final = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+_INTERPRETED: Final = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+FEW_ROWS: Final = 300_000
+"""What is computed of so many rows is so little that planning it takes longer."""
+
+INTERPRETED_ROWS: Final = 100_000
+"""Compiling code for so many takes longer than doing without."""
 
 
 @contextmanager
-def plain_plans(spark: SparkSession, *, wanted: bool) -> Iterator[None]:
-    """For as long as the block lasts, plan all at once and for one task at a time, if `wanted`.
+def plain_plans(spark: SparkSession, *, rows: int, most: int = FEW_ROWS, events: int = 0) -> Iterator[None]:
+    """For as long as the block lasts, plan all at once and for one task at a time, if there are at most that many rows.
 
     Where a table has a few thousand rows, planning each stage anew by what came out of the one before takes longer than
-    the stages.
+    the stages. Of INTERPRETED_ROWS, no code is made and compiled either: a day's tables are hundreds of classes.
+    `events`: that are read besides, of which little is left.
     """
-    changes = _PLAIN if wanted else {}
+    changes = (_PLAIN if rows <= most else {}) | (_INTERPRETED if max(rows, events) <= INTERPRETED_ROWS else {})
     before = {name: spark.conf.get(name) for name in changes}
     try:
         for name, value in changes.items():
@@ -129,6 +137,9 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}%n
 EXECUTORS_WITHIN: Final = "spark.taskq.executorsWithinS"
 EXECUTORS_WITHIN_S: Final = 300
 """A setting of ours, and its default: how long a cluster may take to run the first task."""
+
+_CLASSES: Final = " -XX:MetaspaceSize=256m"
+"""Of classes there are so many. Below that, Java need not look through the whole heap for some that it could forget."""
 
 _BRIEF: Final = " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 """Without the compiler that takes long to make fast code: where there is little to do, that is most of the work."""
@@ -246,7 +257,8 @@ def _of_process(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, 
     """Settings with which the Java process here begins."""
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
-        f" -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData{_BRIEF if options.is_brief else ''}",
+        f" -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData{_CLASSES}"
+        f"{_BRIEF if options.is_brief else ''}",
         "spark.ui.enabled": "false",
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # half of all calls from Python to Java
         "spark.ui.showConsoleProgress": "false",
@@ -255,6 +267,9 @@ def _of_process(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, 
     }
     if options.is_local:
         settings["spark.driver.memory"] = options.memory or heap_for_this_machine()
+        if options.is_brief:
+            # Each grouping and sorting of a task begins with a page, which Java fills with zeros: 32 MiB by default.
+            settings["spark.buffer.pageSize"] = "2m"
     elif options.memory:
         settings["spark.executor.memory"] = options.memory
     if options.is_local or urlsplit(options.master).hostname in {"127.0.0.1", "localhost"}:

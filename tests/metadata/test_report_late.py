@@ -123,3 +123,17 @@ def test_hours_of_today_are_compacted_when_their_last_events_are_in_the_lake(
 
     folder = place.root / "lake" / f"date={TODAY}"
     assert [hour for hour in (9, 10, 11) if list(folder.glob(f"hour={hour:02d}/compact-*"))] == compacted
+
+
+@pytest.mark.parametrize(("minutes", "compacted"), [(5, [22]), (6, [22, 23])])
+def test_so_is_the_last_hour_of_yesterday(place: Place, minutes: int, compacted: list[int]) -> None:
+    for hour in (22, 23):
+        for second in (1, 2):
+            write_events(place.root / "lake", [event("published", at(back(1), hour, seconds=second), job="01J")])
+    midnight = datetime(TODAY.year, TODAY.month, TODAY.day, tzinfo=UTC)
+
+    with override_settings(TASKQ_LAKE_EVERY_S=300):
+        compact_closed_hours(now=midnight + timedelta(minutes=minutes))
+
+    folder = place.root / "lake" / f"date={back(1)}"
+    assert [hour for hour in (22, 23) if list(folder.glob(f"hour={hour:02d}/compact-*"))] == compacted

@@ -34,10 +34,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def run_day(spark: SparkSession) -> RunDay:
-    """Compute a day's report of `lake` into `out`; its summary."""
+    """Compute a day's report of `lake` into `out`; its summary. `today`: the day on which it is computed."""
 
-    def run(lake: Path, out: Path, day: str, run: str = "one", **others: Any) -> dict[str, Any]:
+    def run(lake: Path, out: Path, day: str, run: str = "one", today: str = "", **others: Any) -> dict[str, Any]:
         output = Output(storage=Storage(str(out)), run_id=run)
+        others |= {"today": date.fromisoformat(today)} if today else {}
         report = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(day), **others)
         return report.run(master="local[2]")
 

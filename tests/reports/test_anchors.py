@@ -11,7 +11,7 @@ import pytest
 from queues.engine import Engine, ack, consume, count_live_jobs, open_engine, partition_load, publish
 from queues.engine.keys import partition_of
 from queues.lake.counts import CountsWriter, QueueCount
-from queues.lake.names import EntryId
+from queues.lake.names import HOUR_MS, EntryId, drained_name
 from queues.lake.storage import Storage
 from queues.pump.roles.drain import Drain
 from queues.pump.roles.hourly_counts import HourlyCounts
@@ -40,6 +40,28 @@ def counted(lake: Path, at: int, *queues: QueueCount, pool: str = "default") -> 
         )
         writer.end_partition(number, EntryId(NOON, 0), EntryId(NOON + 50, 0))
     writer.put()
+
+
+def write_drained(lake: Path, told: list[Event]) -> None:
+    """As drains do it: each partition's events in files of their own. All are behind the last event that is told of."""
+    last = max(one["at"] for one in told)
+    ticks = (
+        next(f"tick{number}" for number in range(1_000) if partition_in_lake(f"tick{number}") == partition)
+        for partition in range(PARTITIONS)
+    )
+    told = [
+        *told,
+        *(one for queue in ticks for kind in ("published", "acked") for one in jobs(kind, last, 1, queue=queue)),
+    ]
+    for partition in range(PARTITIONS):
+        mine = [one for one in told if partition_in_lake(one["queue"]) == partition]
+        for hour in {one["at"] // HOUR_MS * HOUR_MS for one in mine}:
+            name = drained_name("default", partition, EntryId(hour, 0), EntryId(hour + HOUR_MS - 1, 0))
+            write_lake(lake, [one for one in mine if one["at"] // HOUR_MS * HOUR_MS == hour], name=str(name))
+
+
+def partition_in_lake(queue: str) -> int:
+    return partition_of("ns", queue, PARTITIONS)
 
 
 def of(queue: str, number: int | None, *, seq: int = 10**9, hour: int = 12) -> QueueCount:
@@ -73,7 +95,7 @@ def anchored(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> tuple
         *jobs("published", morning, 3, queue="unheard"),  # all 8 were acked before noon; these events are lost
         *jobs("published", evening, 2, queue="unheard"),
     ]
-    write_lake(lake, told)
+    write_drained(lake, told)
     counted(lake, ms(f"{DAY}T03:00"), of("same", 999), of("fewer", 999))
     queues = (of("same", 7), of("fewer", 2), of("batches", None), of("more", 3))
     counted(lake, NOON, *queues)
@@ -140,7 +162,7 @@ def test_the_report_says_where_they_do_not_agree_and_only_there(anchored: Anchor
 
 def test_counts_that_cannot_be_read_are_named_and_those_before_them_are_taken(run_day: RunDay, tmp_path: Path) -> None:
     lake, out = tmp_path / "lake", tmp_path / "out"
-    write_lake(lake, jobs("acked", ms(f"{DAY}T18:00"), 1, queue="q"))
+    write_drained(lake, jobs("acked", ms(f"{DAY}T18:00"), 1, queue="q"))
     counted(lake, NOON, of("q", 7))
     counted(lake, ms(f"{DAY}T17:00"), of("q", 99, hour=17))
     (newest,) = lake.glob("_counts/*/*-h17.parquet")
@@ -163,6 +185,41 @@ def engine(redis_url: str) -> Iterator[Engine]:
     engine.close()
 
 
+def note_counts(counts: HourlyCounts, engine: Engine, at: int) -> None:
+    while counts.go_on(engine, at, clock_ms=at):
+        pass
+
+
+def drain_all(engine: Engine, lake: Path) -> None:
+    drain = Drain("default", url=str(lake), every_s=300, everything=True)
+    while drain.tick(engine, None).more:
+        pass
+
+
+def test_counts_are_no_anchor_before_the_events_that_they_rest_on_are_in_the_lake(
+    engine: Engine, run_day: RunDay, tmp_path: Path
+) -> None:
+    """As at full hours: Redis is counted at once, while its events wait until they are some minutes old."""
+    queue = engine.queue("ns", "shop")
+    lake = tmp_path / "lake"
+    counts = HourlyCounts("default", url=str(lake))
+    engine.run(publish(queue, [b"x"] * 5, now_ms=NOON - HOUR_MS))
+    drain_all(engine, lake)
+    engine.run(publish(queue, [b"x"] * 3, now_ms=NOON - 1))
+    note_counts(counts, engine, NOON)
+
+    behind = run_day(lake, tmp_path / "behind", DAY)
+
+    assert backlogs(tmp_path / "behind", DAY)["shop", None] == (5, True)
+    assert behind["warnings"] == []
+
+    drain_all(engine, lake)
+    up_to_date = run_day(lake, tmp_path / "out", DAY)
+
+    assert backlogs(tmp_path / "out", DAY)["shop", None] == (8, True)
+    assert up_to_date["warnings"] == []
+
+
 def test_after_a_burst_that_lost_events_the_days_backlog_is_what_redis_has(
     engine: Engine, run_day: RunDay, tmp_path: Path
 ) -> None:
@@ -171,14 +228,11 @@ def test_after_a_burst_that_lost_events_the_days_backlog_is_what_redis_has(
     counts = HourlyCounts("default", url=str(lake))
     for _ in range(20):
         engine.run(publish(queue, [b"x"] * 100, now_ms=NOON))
-    while counts.go_on(engine, NOON, clock_ms=NOON):
-        pass
+    note_counts(counts, engine, NOON)
     engine.run(publish(queue, [b"x"] * 7, now_ms=NOON + 1))
     taken = engine.run(consume(queue, ttr_ms=60_000, count=20, now_ms=NOON + 2)).jobs
     engine.run(ack(queue, [job.job_id for job in taken], now_ms=NOON + 3))
-    drain = Drain("default", url=str(lake), every_s=300, everything=True)
-    while drain.tick(engine, None).more:
-        pass
+    drain_all(engine, lake)
 
     summary = run_day(lake, tmp_path / "out", DAY)
 

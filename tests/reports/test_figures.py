@@ -5,8 +5,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+
+from queues.reports import session
 
 from . import expected
 from .conftest import RunDay
@@ -78,24 +81,27 @@ def is_rich(made: tuple[str, list[Event]]) -> bool:
     return len(events) >= 80 and len({one["kind"] for one in events if one["at"] >= ms(day)}) >= 12
 
 
-# A Spark run takes seconds: few days, much in each, and no time to look for a smaller example of what fails.
+# A Spark run takes seconds: a day, much in it, and no time to look for a smaller example of what fails.
+@pytest.mark.parametrize("interpreted_rows", [0, session.INTERPRETED_ROWS])
 @settings(
-    max_examples=2,
+    max_examples=1,
     suppress_health_check=list(HealthCheck),
     database=None,
     phases=[Phase.explicit, Phase.generate],
 )
 @given(days().filter(is_rich))
 def test_each_figure_of_a_generated_day_is_what_plain_python_says(
-    run_day: RunDay, made: tuple[str, list[Event]]
+    run_day: RunDay, interpreted_rows: int, made: tuple[str, list[Event]]
 ) -> None:
+    """Whether Spark makes code of it, as for large days, or does without."""
     day, events = made
     today = [one for one in events if one["at"] >= ms(day)]
     before = [one for one in events if one["at"] < ms(day)]
-    with tempfile.TemporaryDirectory() as folder:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         lake, out = Path(folder) / "lake [x] {y}", Path(folder) / "out"
         (lake / "date=2030-01-01").mkdir(parents=True)  # a lake without any day is refused
         write_lake(lake, events)
+        patch.setattr(session, "INTERPRETED_ROWS", interpreted_rows)
 
         summary = run_day(lake, out, day)
 

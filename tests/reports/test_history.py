@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
 
 from . import expected
 from .conftest import RunDay
@@ -150,40 +153,54 @@ def write_figures(out: Path, day: str, counts: Mapping[str, int | None]) -> None
     make_current(out, day)
 
 
-def test_days_may_be_reported_in_any_order(run_day: RunDay, tmp_path: Path) -> None:
-    """As long as each is made again whose predecessor hands on something else by now."""
-    days = ("2026-03-28", "2026-03-29", "2026-03-30")
-    lake = tmp_path / "lake"
-    lost = ms(f"{days[0]}T23:59"), ms(f"{days[1]}T00:01")
+@pytest.fixture(scope="module")
+def in_order(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """Of three days in a row, each of which takes something from the one before."""
+    lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
+    lost = ms(f"{DAYS[0]}T23:59"), ms(f"{DAYS[1]}T00:01")
     attempts = zip(("lease_lost", "consumed"), lost, (1, 2), strict=True)
     duplicate = [event(kind, at, job="J0", attempt=attempt, published=lost[0]) for kind, at, attempt in attempts]
-    write_lake(lake, [*published(days[0], 5), *acked(days[1], 2), *acked(days[2], 1), *duplicate])
+    write_lake(lake, [*published(DAYS[0], 5), *acked(DAYS[1], 2), *acked(DAYS[2], 1), *duplicate])
+    summaries = {}
+    for day in DAYS:
+        summaries[day] = run_day(lake, out, day)
+        make_current(out, day)
+    assert sum(row["duplicates"] for row in read_table(out, DAYS[1], "figures")) == 4
+    return Reports(out, lake, summaries)
+
+
+# A run takes seconds: the order that makes most of them again, and another one.
+@settings(
+    max_examples=1, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.explicit, Phase.generate]
+)
+@given(st.permutations(DAYS).filter(lambda order: tuple(order) != DAYS))
+@example(order=DAYS[::-1])
+def test_days_may_be_reported_in_any_order(run_day: RunDay, in_order: Reports, order: Sequence[str]) -> None:
+    """As long as each is made again whose predecessor hands on something else by now."""
     summaries: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
 
-    def make(day: str, out: Path) -> None:
-        run = f"{len(list(out.glob('date=*/run=*')))}"
-        summaries[day] = run_day(lake, out, day, run=run)
-        make_current(out, day, run)
+        def make(day: str) -> None:
+            run = f"{len(list(out.glob('date=*/run=*')))}"
+            summaries[day] = run_day(in_order.lake, out, day, run=run)
+            make_current(out, day, run)
 
-    backward, forward = tmp_path / "backward", tmp_path / "forward"
-    for day in reversed(days):
-        make(day, backward)
-    made_again = []
-    for before, day in pairwise(days):
-        predecessor = summaries[day]["predecessor"] or {}
-        if predecessor.get("handed_on") != summaries[before]["handed_on"]:
-            make(day, backward)
-            made_again.append(day)
-    for day in days:
-        make(day, forward)
+        for day in order:
+            make(day)
+        made_again = []
+        for before, day in pairwise(DAYS):
+            predecessor = summaries[day]["predecessor"] or {}
+            if predecessor.get("handed_on") != summaries[before]["handed_on"]:
+                make(day)
+                made_again.append(day)
 
-    assert made_again == [*days[1:]]
-    for number, day in enumerate(days):
-        tables = ("figures", "histograms", "tries", "errors", "slow", "changes")
-        run = {0: "2", 1: "3", 2: "4"}[number]
-        for table in tables:
-            assert read_table(backward, day, table, run) == read_table(forward, day, table, str(number)), (day, table)
-    assert sum(row["duplicates"] for row in read_table(forward, days[1], "figures", "1")) == 4
+        too_early = {day for before, day in pairwise(DAYS) if order.index(day) < order.index(before)}
+        assert too_early <= {*made_again}
+        for day in DAYS:
+            for table in ("figures", "histograms", "tries", "errors", "slow", "changes"):
+                found = read_table(out, day, table, summaries[day]["run"])
+                assert found == read_table(in_order.out, day, table), (day, table)
 
 
 def test_a_report_of_a_day_that_went_on_does_not_say_what_the_next_day_began_with(

@@ -88,7 +88,10 @@ def test_lost_leases_are_asked_of_the_files(events: DataFrame) -> None:
 def test_what_has_job_ids_leaves_the_rest(events: DataFrame) -> None:
     unused = {"published", "size", "partition", "entry_ms", "entry_seq", "line", "demo"}
 
-    assert columns_read(notable_of(events, limits_of(values_of(events)).localCheckpoint())).isdisjoint(unused)
+    notable = notable_of(events, limits_of(values_of(events)).localCheckpoint())
+
+    assert columns_read(notable).isdisjoint(unused)
+    assert "In(kind, [acked,consumed,dead,failed,lease_lost])" in plan_of(notable)
 
 
 def test_the_schema_is_the_lakes(events: DataFrame) -> None:

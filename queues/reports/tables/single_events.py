@@ -10,6 +10,9 @@ from pyspark.sql import functions as f
 from .cells import KEY, METRICS, SCOPE, bucket_of, least_of
 from .figures import at_all_levels
 
+NOTABLE: Final = ("consumed", "acked", "failed", "dead", "lease_lost")
+"""Kinds of events of which some are told of."""
+
 
 def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
     """Failures, deaths, lost leases, deliveries after the first; and what took as long as `slow.limits_of` says.
@@ -22,7 +25,11 @@ def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
     waited = f.when((kind == "consumed") & (f.col("wait_ms") >= f.col("wait_from")), f.col("wait_ms"))
     ran = f.when((kind == "acked") & (f.col("run_ms") >= f.col("run_from")), f.col("run_ms"))
     columns = (*SCOPE, "hour", "kind", "job", "attempt", "at", "worker", "error")
-    limited = events.join(f.broadcast(limits), [*SCOPE], "left").select(*columns, f.coalesce(waited, ran).alias("ms"))
+    # Most of an event is its job id: of other kinds it is not read from compacted files, which are sorted by kind.
+    candidates = events.where(kind.isin(*NOTABLE))
+    limited = candidates.join(f.broadcast(limits), [*SCOPE], "left").select(
+        *columns, f.coalesce(waited, ran).alias("ms")
+    )
     return limited.where(told | f.col("ms").isNotNull())
 
 

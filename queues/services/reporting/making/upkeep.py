@@ -148,17 +148,19 @@ def prune_reports(*, today: date) -> int:
 
 
 def compact_closed_hours(*, now: datetime) -> None:
-    """Merge the small files of today's hours that are over. What hinders that is logged, and tried again next time."""
-    day = now.astimezone(UTC).date()
-    midnight = datetime.combine(day, datetime.min.time(), UTC)
-    closed = (now - midnight - timedelta(seconds=settings.TASKQ_LAKE_EVERY_S + DRAINED_S)) // timedelta(hours=1)
-    try:
-        problems = compact_day(settings.TASKQ_LAKE_URL, day, hours=range(closed)).problems
-        texts = [f"{url} was not compacted: {reason}" for url, reason in problems]
-    except Exception as error:  # of any file system
-        texts = [f"the hours' files were not compacted: {type(error).__name__}: {error}"]
-    for text in texts:
-        logger.warning("report: %s", text, extra={"action": "report.compact", "day": str(day)})
+    """Merge the small files of the hours of yesterday and today that are over. What hinders that is logged, and tried
+    again next time."""
+    drained = now.astimezone(UTC) - timedelta(seconds=settings.TASKQ_LAKE_EVERY_S + DRAINED_S)
+    today = now.astimezone(UTC).date()
+    for day in (today - timedelta(days=1), today):
+        closed = (drained - datetime.combine(day, datetime.min.time(), UTC)) // timedelta(hours=1)
+        try:
+            problems = compact_day(settings.TASKQ_LAKE_URL, day, hours=range(closed)).problems
+            texts = [f"{url} was not compacted: {reason}" for url, reason in problems]
+        except Exception as error:  # of any file system
+            texts = [f"the hours' files were not compacted: {type(error).__name__}: {error}"]
+        for text in texts:
+            logger.warning("report: %s", text, extra={"action": "report.compact", "day": str(day)})
 
 
 def compact_days(days: Iterable[date]) -> None:
