@@ -1,0 +1,78 @@
+"""Texts go compressed to whoever takes that: pages, their JSON, static files. The API's answers, and short ones, do not."""
+
+from __future__ import annotations
+
+import gzip
+
+import brotli
+import pytest
+from django.test import Client
+
+from taskq_site.compression import choose_encoding
+
+STYLES = "/static/taskq/base.css"
+PAGE = "/login/"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "chosen"),
+    [
+        ("", ""),
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip, deflate", "gzip"),
+        ("GZIP;q=0.5", "gzip"),
+        ("br;q=0, gzip;q=1.0", "gzip"),
+        ("br; q=0.0 , gzip ;q=0", ""),
+        ("*", "br"),
+        ("*;q=0", ""),
+        ("br;q=0, *", "gzip"),
+        ("identity", ""),
+        ("a," * 100_000 + "br", ""),
+    ],
+)
+def test_what_a_client_takes_is_read(accepted: str, chosen: str) -> None:
+    assert choose_encoding(accepted) == chosen
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", [STYLES, PAGE, "/api/docs", "/api/openapi.json"])
+@pytest.mark.parametrize("encoding", ["br", "gzip"])
+def test_a_text_comes_compressed_and_is_the_same(path: str, encoding: str) -> None:
+    plain = Client().get(path)
+    packed = Client().get(path, headers={"Accept-Encoding": encoding})
+
+    assert not plain.has_header("Content-Encoding")
+    assert packed["Content-Encoding"] == encoding
+    assert packed["Content-Length"] == str(len(packed.content))
+    assert "Accept-Encoding" in packed["Vary"]
+    assert "Accept-Encoding" in plain["Vary"]
+    assert len(packed.content) < len(plain.content) / 2
+    content = brotli.decompress(packed.content) if encoding == "br" else gzip.decompress(packed.content)
+    if path == PAGE:  # its CSRF token is another one each time
+        assert len(content) == len(plain.content)
+    else:
+        assert content == plain.content
+
+
+@pytest.mark.django_db
+def test_what_is_short_goes_as_it_is() -> None:
+    answer = Client().get("/static/nothing.css", headers={"Accept-Encoding": "br", "Accept": "application/json"})
+
+    assert (answer.status_code, answer.has_header("Content-Encoding")) == (404, len(answer.content) >= 256)
+
+
+@pytest.mark.django_db
+def test_what_another_site_asks_for_is_not_compressed() -> None:
+    """Its length would tell what it has in common with the address (BREACH)."""
+    headers = {"Accept-Encoding": "br", "Sec-Fetch-Site": "cross-site"}
+
+    assert not Client().get(PAGE, headers=headers).has_header("Content-Encoding")
+    assert Client().get(PAGE, headers=headers | {"Sec-Fetch-Site": "same-origin"})["Content-Encoding"] == "br"
+
+
+def test_a_static_file_that_did_not_change_is_not_sent_again_though_compressed() -> None:
+    first = Client().get(STYLES, headers={"Accept-Encoding": "br"})
+    again = Client().get(STYLES, headers={"Accept-Encoding": "br", "If-Modified-Since": first["Last-Modified"]})
+
+    assert (again.status_code, again.content) == (304, b"")
+    assert "Accept-Encoding" in again["Vary"]
