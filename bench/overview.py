@@ -95,7 +95,7 @@ def _fill(service: Service, engine: Engine, queues: int) -> None:
             engine.run(consume(queue, ttr_ms=LONG_MS))
 
 
-def _wait_for_survey(engine: Engine, queues: int) -> float:
+def wait_for_survey(engine: Engine, queues: int) -> float:
     """Wait for a round that began after all was there. Seconds that it took."""
     ended: list[tuple[int, int]] = []
 
@@ -136,7 +136,7 @@ def _once(queues: int) -> Looks:
         try:
             without = _share_of_scripts(engine)
             _fill(service, engine, queues)
-            round_s = _wait_for_survey(engine, queues)
+            round_s = wait_for_survey(engine, queues)
             share = _share_of_scripts(engine) - without
             browser = Browser(service)
             if "queue-" not in browser.get("/queues/"):

@@ -43,7 +43,7 @@ _GZIP_LEVEL: Final = 6
 
 
 def choose_encoding(accepted: str) -> str:
-    """`br`, `gzip`, or "" for none, by a request's Accept-Encoding; at most so much of it is read as a browser sends."""
+    """`br`, `gzip`, or "" for none, by a request's Accept-Encoding, of which the first 256 characters are read."""
     weights: dict[str, bool] = {}
     for part in accepted[:256].lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
@@ -99,7 +99,7 @@ def compress_text(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpR
 
 
 def _encoding_for(request: HttpRequest, response: HttpResponseBase) -> str:
-    """"" for what goes as it is."""
+    """ "" for what goes as it is."""
     if not isinstance(response, HttpResponse) or response.has_header("Content-Encoding"):
         return ""
     if not is_text(response.get("Content-Type", "")) or len(response.content) < SMALLEST:

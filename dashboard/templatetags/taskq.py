@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,12 +11,10 @@ from django.conf import settings
 from django.template.context import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 
 from dashboard.formatting import NOTHING, age, brief_duration, compact, duration, number, per_second
 from dashboard.navigation import NavigationItem, items_for
 from queues.engine.queue_values import QueueStats
-from queues.engine.stats.minutes import Minute
 from queues.services.errors import TaskqError
 from queues.services.queues.visible_queues import VisiblePools, visible_pools
 
@@ -92,17 +90,6 @@ def query(context: Context, **changes: Any) -> str:
         else:
             parameters[name] = value
     return f"?{parameters.urlencode()}"
-
-
-@register.simple_tag
-def acked_sparkline(
-    trends: Mapping[tuple[str, str, str], Sequence[Minute]], place: tuple[str, str, str]
-) -> SafeString | str:
-    """The acks of each minute, as a small line."""
-    minutes = trends.get(place, ())
-    acked = [minute.acked for minute in minutes]
-    label = _("%(count)s acked in %(minutes)s minutes") % {"count": sum(acked), "minutes": len(acked)}
-    return sparkline(acked, label)
 
 
 @register.filter

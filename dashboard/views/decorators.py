@@ -91,6 +91,7 @@ def _page_above(request: HttpRequest) -> tuple[str, str]:
 LOGIN: Final = "dashboard:login"
 RETRY_AFTER_S: Final = 5
 
+
 def page(view: View[P]) -> View[P]:
     """GET and HEAD, for signed-in users. The view may raise any TaskqError."""
 

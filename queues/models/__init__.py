@@ -20,6 +20,7 @@ from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
 from .report import LakeMeasurement, QueueDay, ReportDay, ReportState, ReportTrigger
+from .saved_view import SavedView
 from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "ReportDay",
     "ReportState",
     "ReportTrigger",
+    "SavedView",
     "Schedule",
     "ScheduleFire",
     "ScheduleKind",
