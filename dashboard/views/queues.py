@@ -11,7 +11,16 @@ from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext
 
-from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
+from dashboard.forms.jobs import (
+    OrderForm,
+    filter_fields,
+    read_filter,
+    read_latest_first,
+    read_state,
+    whole_number,
+    write_order,
+    write_query,
+)
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
 from queues.services.incident_watch.visible_incidents import read_last_consumed, read_queue_incidents
@@ -156,10 +165,13 @@ def _incidents(request: HttpRequest, place: QueuePlace) -> Context:
 def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
     state, wanted = read_state(request.GET), read_filter(request.GET)
     after = request.GET.get("after") or None
-    found = find_jobs(place=place, state=state, wanted=wanted, after=after)
+    latest_first = read_latest_first(request.GET, state)
+    order, other_order = (write_order(state, latest_first=latest) for latest in (latest_first, not latest_first))
+    found = find_jobs(place=place, state=state, wanted=wanted, after=after, latest_first=latest_first)
     looked_at = found.looked_at + (whole_number(request.GET.get("looked", "")) or 0)
     is_filtered = wanted != NO_FILTER
-    next_query = write_query(state, wanted, after=found.after, looked=looked_at if is_filtered else None)
+    looked = looked_at if is_filtered else None
+    next_query = write_query(state, wanted, order=order, after=found.after, looked=looked)
     on_all = [act for act in ACTS_ON_ALL[state] if act is not JobAct.DELETE or place.may_administer]
     return {
         "place": place,
@@ -171,7 +183,9 @@ def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
         "is_filtered": is_filtered,
         "is_first": after is None,
         "is_live": after is None and not is_filtered,
-        "query": write_query(state, wanted),
+        "query": write_query(state, wanted, order=order),
+        "latest_first": latest_first,
+        "other_order_query": write_query(state, wanted, order=other_order),
         "next_query": next_query if found.after else "",
         "acts": ACTS[state] if place.may_operate else (),
         "acts_on_all": on_all if place.may_operate else (),
