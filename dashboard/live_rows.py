@@ -1,7 +1,8 @@
 """Rows of a live fragment, told apart, so that a row is sent only to a reader who has not got it.
 
-A row is a `<tr>` or `<thead>` that begins with `data-key="..."`. It is sent with the digest of its content,
-`data-version`. live.js says which versions it shows (`X-Have: V,V,...`), and gets of those the empty element with `data-same`.
+A row is a `<tr>` or `<thead>` that begins with `data-key="..."`. It is sent with the digest of its content, its version
+(`data-version`). live.js says which versions it shows (`X-Have: V,V,...`), and gets of those the empty element with
+`data-same`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ def scan_jobs(
     latest_first: bool = False,
     now_ms: int | None = None,
 ) -> Operation[Scan]:
-    """Up to `limit` jobs in `state` that match, in order or (`latest_first`) in the opposite one, of the next `looks`; bodies are cut as in a listing.
+    """Up to `limit` jobs in `state` that match, of the next `looks`; bodies are cut as in a listing.
+
+    In order, or (`latest_first`) in the opposite one.
 
     `after` is the cursor of the stretch before. A stretch may be shorter, even without a match, though more follow:
     only `after` None means the end. Raises InvalidArgumentError.

@@ -203,7 +203,8 @@ def _rows(view: VisiblePool) -> list[QueueRow]:
     if survey is None:
         return []
     objectives = read_objectives(pool=view.pool)
-    troubles = _troubles(survey, view, objectives)
+    is_current = survey.is_current  # of an old one nothing is known but that it is old
+    troubles = _troubles(survey, view, objectives) if is_current else {}
     return [
         QueueRow(
             pool=view.pool,
@@ -211,7 +212,7 @@ def _rows(view: VisiblePool) -> list[QueueRow]:
             oldest_ms=queue.oldest_ready_ms(survey.read_at_ms),
             objective_ms=objectives.of(queue.namespace, queue.queue),
             troubles=troubles.get((queue.namespace, queue.queue), ()),
-            is_current=survey.is_current,
+            is_current=is_current,
         )
         for queue in view.queues
     ]
@@ -220,9 +221,7 @@ def _rows(view: VisiblePool) -> list[QueueRow]:
 def _troubles(
     survey: PoolSurvey, view: VisiblePool, objectives: Objectives
 ) -> Mapping[tuple[str, str], tuple[Trouble, ...]]:
-    """By namespace and queue, the worst first. Nothing is known from an old survey but that it is old."""
-    if not survey.is_current:
-        return {}
+    """By namespace and queue, the worst first."""
     now = timezone.now()
     found: dict[tuple[str, str], list[Trouble]] = {}
     for one in find_in_queues(
