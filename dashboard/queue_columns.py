@@ -47,7 +47,7 @@ class Column:
 def _status(row: QueueRow, _minutes: Minutes) -> Cell:
     if not row.is_current:
         return Cell(content=NOTHING, title=gettext("No pump surveys this pool."), is_quiet=True)
-    paused = format_html('<span class="pill info">{}</span>', gettext("paused"))
+    paused = format_html('<span class="pill info">{}</span>', gettext("Paused"))
     troubles = [trouble for trouble in row.troubles if trouble.kind != "paused"]
     if troubles:
         worst, *others = troubles
@@ -64,11 +64,11 @@ def _status(row: QueueRow, _minutes: Minutes) -> Cell:
 
 
 def _backlog(_row: QueueRow, minutes: Minutes) -> Cell:
-    known = [minute.jobs and minute.jobs[JobState.READY] for minute in minutes]
-    if not any(known):
+    counts = [minute.jobs[JobState.READY] for minute in minutes if minute.jobs is not None]
+    if not any(counts):
         return Cell(content="", is_quiet=True)
-    said = {"least": compact(min(one or 0 for one in known)), "most": compact(max(one or 0 for one in known))}
-    return Cell(content=sparkline(known, gettext("%(least)s to %(most)s ready jobs in 30 minutes") % said))
+    said = {"least": compact(min(counts)), "most": compact(max(counts))}
+    return Cell(content=sparkline(counts, gettext("%(least)s to %(most)s ready jobs in 30 minutes") % said))
 
 
 def _acks(_row: QueueRow, minutes: Minutes) -> Cell:

@@ -224,11 +224,11 @@ def test_a_queue_without_jobs_and_work_is_idle(engine: Engine, surveyor: Surveyo
 def test_a_paused_queue_bears_a_badge(engine: Engine, surveyor: Surveyor, people: People) -> None:
     put(engine, "orders")
     surveyor.look()
-    assert ">paused<" not in text_of(people.bob.browser)
+    assert ">Paused</span>" not in text_of(people.bob.browser)
     engine.run(pause(engine.queue(SHOP, "orders")))
     surveyor.look()
 
-    assert ">paused<" in text_of(people.bob.browser)
+    assert ">Paused</span>" in text_of(people.bob.browser)
 
 
 def test_many_queues_come_in_pages(
