@@ -26,7 +26,7 @@ def test_columns_are_chosen_and_a_view_is_kept(page: Page, shop: Shop) -> None:
     page.get_by_role("button", name="Show these").click()
     expect(page.get_by_role("columnheader")).to_have_text(["Queue", "Delayed"])
 
-    page.get_by_label("Name").first.fill("branch-")
+    page.get_by_role("searchbox", name="Name", exact=True).fill("branch-")
     page.get_by_role("button", name="Filter").click()
     page.get_by_role("link", name="Delayed", exact=True).last.click()
     page.get_by_text("Save view", exact=True).click()
