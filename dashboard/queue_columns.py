@@ -15,9 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine import JobState, Minute
 from queues.services.queues.listing import SEVERITY, QueueRow
 
-from .formatting import NOTHING, age, brief_duration, compact, duration, number
-from .templatetags.incidents import severity_style
-from .templatetags.taskq import rate, sparkline
+from .formatting import NOTHING, SEVERITY_STYLES, age, brief_duration, compact, duration, number, rate
+from .sparkline import sparkline
 
 Minutes = Sequence[Minute]
 
@@ -51,7 +50,7 @@ def _status(row: QueueRow, _minutes: Minutes) -> Cell:
     troubles = [trouble for trouble in row.troubles if trouble.kind != "paused"]
     if troubles:
         worst, *others = troubles
-        pill = format_html('<span class="pill {}">{}</span>', severity_style(worst.severity), worst.title)
+        pill = format_html('<span class="pill {}">{}</span>', SEVERITY_STYLES.get(worst.severity, ""), worst.title)
         if row.queue.paused:
             pill = format_html("{} {}", pill, paused)
         if not others:

@@ -15,19 +15,18 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from dashboard.formatting import age
+from dashboard.formatting import SEVERITY_STYLES, age
 from queues.services.incidents.lines import IncidentGroup, IncidentLine, Step
 
 register = template.Library()
 
-_STYLES: Final[Mapping[str, str]] = {"critical": "bad", "warning": "warn", "info": "info"}
 _NAMES: Final[Mapping[str, Promise]] = {"critical": _("Critical"), "warning": _("Warning"), "info": _("Info")}
 
 
 @register.filter
 def severity_style(severity: str | None) -> str:
     """The class of a severity: bad, warn or info."""
-    return _STYLES.get(severity or "", "")
+    return SEVERITY_STYLES.get(severity or "", "")
 
 
 @register.filter

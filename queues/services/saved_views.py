@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from queues.models.saved_view import NAME_MAX, QUERY_MAX, VIEWS_MAX, SavedView
 from queues.pools.database import read_metadata
@@ -24,9 +25,13 @@ class NamedQuery:
     query: str
 
 
+def _views_of(user: User, page: str) -> QuerySet[SavedView]:
+    return SavedView.objects.filter(user_id=user.pk or 0, page=page)
+
+
 def list_views(*, user: User, page: str) -> Sequence[NamedQuery]:
     """The user's views of a list, by name. Raises MetadataUnavailableError."""
-    rows = SavedView.objects.filter(user_id=user.pk, page=page).values_list("name", "query")[:VIEWS_MAX]
+    rows = _views_of(user, page).values_list("name", "query")[:VIEWS_MAX]
     return [NamedQuery(name=name, query=query) for name, query in read_metadata(lambda: list(rows))]
 
 
@@ -39,14 +44,14 @@ def save_view(*, user: User, page: str, name: str, query: str) -> str:
     if not 1 <= len(name) <= NAME_MAX or len(query) > QUERY_MAX:
         raise InvalidArgumentError("invalid name of a view")
     with transaction.atomic():
-        others = SavedView.objects.filter(user_id=user.pk, page=page).exclude(name=name)
+        others = _views_of(user, page).exclude(name=name)
         if others.count() >= VIEWS_MAX:
             raise InvalidArgumentError("too many views")
-        SavedView.objects.update_or_create(user_id=user.pk, page=page, name=name, defaults={"query": query})
+        SavedView.objects.update_or_create(user_id=user.pk or 0, page=page, name=name, defaults={"query": query})
     return name
 
 
 def delete_view(*, user: User, page: str, name: str) -> bool:
     """Forget it. Whether there was one."""
-    deleted, _by_model = SavedView.objects.filter(user_id=user.pk, page=page, name=name).delete()
+    deleted, _by_model = _views_of(user, page).filter(name=name).delete()
     return deleted > 0
