@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import log2
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.utils import timezone
 
@@ -70,8 +70,7 @@ STATES: Final[Mapping[str, Callable[[QueueRow], bool]]] = {
 """What rows can be narrowed to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class Trouble(NamedTuple):
     """Something that is wrong with a queue now."""
 
     kind: str
@@ -83,10 +82,10 @@ class Trouble:
         return title_of(self.kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueRow:
-    """A queue. `oldest_ms`: age of its oldest ready job when its pool was read. `troubles`: what is wrong with it, the
-    worst first. `is_current`: whether its survey tells what goes on now.
+class QueueRow(NamedTuple):
+    """A queue; a tuple, for there are thousands of them. `oldest_ms`: age of its oldest ready job when its pool was read.
+
+    `troubles`: what is wrong with it, the worst first. `is_current`: whether its survey tells what goes on now.
     """
 
     pool: str
