@@ -83,9 +83,10 @@ class Trouble(NamedTuple):
 
 
 class QueueRow(NamedTuple):
-    """A queue; a tuple, for there are thousands of them. `oldest_ms`: age of its oldest ready job when its pool was read.
+    """A queue; a tuple, for there are thousands of them.
 
-    `troubles`: what is wrong with it, the worst first. `is_current`: whether its survey tells what goes on now.
+    `oldest_ms`: age of its oldest ready job when its pool was read. `troubles`: what is wrong with it, the worst
+    first. `is_current`: whether its survey tells what goes on now.
     """
 
     pool: str
