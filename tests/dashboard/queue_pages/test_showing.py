@@ -81,7 +81,7 @@ def test_of_a_traceback_the_exception_is_shown(bob: Client, shop: Shop) -> None:
 
     text = page(bob, "?state=dead")
 
-    assert "KeyError: &#x27;order &lt;17&gt;&#x27;</span>" in text
+    assert "KeyError: &#x27;order &lt;17&gt;&#x27;</bdi>" in text
     assert "part1.py" not in text
 
 
