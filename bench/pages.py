@@ -6,6 +6,7 @@ styles and scripts, and what these fetch at once for its charts.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import re
@@ -13,6 +14,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin
 
@@ -24,6 +26,7 @@ from .overview import Browser, wait_for_survey
 from .report import Bar, Figure, Section
 from .servers import Service, ServiceFailedError, running_service
 from .settings import Settings
+from .tools import MissingToolError
 
 QUEUES: Final = 5_000
 DYING: Final = 200
@@ -73,12 +76,30 @@ _CHART: Final = re.compile(r'<figure [^>]*data-url="([^"]+)"')
 _VERSION: Final = re.compile(r'data-version="([^"]+)"')
 
 
+class PagesProcess:
+    """The process of a service that makes pages. Raises MissingToolError where there is no /proc."""
+
+    def __init__(self, service: Service) -> None:
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                of_pages = b"servepages" in (process / "cmdline").read_bytes()
+                if of_pages and str(service.data_dir).encode() in (process / "environ").read_bytes():
+                    self._tasks = process / "task"
+                    return
+        raise MissingToolError("processor time is read from /proc, which this system does not have")
+
+    def busy_ms(self) -> float:
+        """Processor time of all its threads so far."""
+        return sum(int(one.read_text().split()[0]) for one in self._tasks.glob("*/schedstat")) / 1e6
+
+
 class Reader:
     """A browser that takes br and follows redirects; counts what is sent to it."""
 
     def __init__(self, service: Service, cookies: str) -> None:
         self._connection = http.client.HTTPConnection(service.host, service.port, timeout=60)
         self._cookies = cookies
+        self._pages = PagesProcess(service)
 
     def get(self, path: str, **headers: str) -> tuple[str, int, http.client.HTTPResponse]:
         """Text, bytes and response; redirects count. Raises ServiceFailedError."""
@@ -113,15 +134,16 @@ class Reader:
         charts = [self.get(unescape(url), **{"X-Live": "1"})[1] for url in _CHART.findall(text)]
         return size + sum(charts)
 
-    def server_ms(self, path: str) -> float:
-        """Until the page is here, with the survey read anew; the median of LOOKS."""
-        times = []
+    def server_ms(self, path: str) -> tuple[float, float]:
+        """Until the page is here, with the survey read anew; and what of it the pages process computes. Medians."""
+        times, busy = [], []
         for _ in range(LOOKS):
             time.sleep(STALE_S)
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), self._pages.busy_ms()
             self.get(path)
             times.append((time.perf_counter() - began) * 1_000)
-        return statistics.median(times)
+            busy.append(self._pages.busy_ms() - worked)
+        return statistics.median(times), statistics.median(busy)
 
     def watch(self, path: str, *, seconds: float, between: Iterator[None]) -> int:
         """Bytes of so many seconds of a live section, asked for as live.js does."""
@@ -177,8 +199,12 @@ def measure(settings: Settings) -> Section:
                 figures += [
                     Figure(name=f"{path}, first view", unit="KB", runs=[weight / 1_000], bar=bar),
                     Figure(
-                        name=f"{path}, survey read anew", unit="ms", runs=times, bar=Bar(sense="≤", value=SERVER_MS)
+                        name=f"{path}, survey read anew",
+                        unit="ms",
+                        runs=[all_ms for all_ms, _busy_ms in times],
+                        bar=Bar(sense="≤", value=SERVER_MS),
                     ),
+                    Figure(name=f"{path}, of which computing", unit="ms", runs=[busy_ms for _all_ms, busy_ms in times]),
                 ]
             busy = _jobs_now_and_then(engine, service.namespace)
             watched = reader.watch("/queues/?sort=name", seconds=WATCHED_S, between=busy)
