@@ -136,7 +136,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
         Column(
             key="failing",
             title=_("Failing"),
-            about=_("Share of attempts that failed, last minute"),
+            about=_("Attempts that failed, last minute"),
             cell=_failing,
             sort="failing",
         ),
