@@ -189,7 +189,7 @@ def measure(settings: Settings) -> Section:
         engine = open_engine(service.redis_url)
         try:
             job = _fill(service, engine, queues)
-            wait_for_survey(engine, queues)
+            wait_for_survey(engine, queues, rounds=1)
             reader = Reader(service, Browser(service).cookies)
             figures: list[Figure] = []
             for path in [page.format(namespace=service.namespace, job=job) for page in PAGES]:
