@@ -11,6 +11,7 @@ from .views import (
     alerts,
     consumers,
     dead_letters,
+    downloads,
     incidents,
     job,
     overview,
@@ -18,7 +19,9 @@ from .views import (
     queue_list,
     queues,
     reports,
+    respawns,
     schedules,
+    triage,
     workflows,
 )
 from .views.decorators import only
@@ -43,6 +46,9 @@ urlpatterns = [
     *queues.urlpatterns,
     *job.urlpatterns,
     *dead_letters.urlpatterns,
+    *downloads.urlpatterns,
+    *respawns.urlpatterns,
+    *triage.urlpatterns,
     *consumers.urlpatterns,
     *schedules.urlpatterns,
     *workflows.urlpatterns,

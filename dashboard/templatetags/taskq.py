@@ -11,6 +11,7 @@ from django.conf import settings
 from django.template.context import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.formatting import NOTHING, age, brief_duration, compact, duration, number, per_second, rate
 from dashboard.navigation import NavigationItem, items_for
@@ -42,6 +43,12 @@ def when(moment: float | datetime | None, form: str = "datetime") -> SafeString 
     text = at.strftime("%Y-%m-%d %H:%M:%S UTC")
     iso = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return format_html('<time datetime="{}" data-local="{}" title="{}">{}</time>', iso, form, text, text)
+
+
+@register.simple_tag
+def dead_trend(hours: Sequence[int]) -> SafeString | str:
+    """Deaths of each of the last hours, as a small line."""
+    return sparkline(hours, _("%(count)s died in %(hours)s hours") % {"count": sum(hours), "hours": len(hours)})
 
 
 @register.simple_tag

@@ -178,7 +178,7 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
 
 def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """304 when the fragment is what live.js shows already; else it goes without the rows that live.js has."""
-    if response.status_code != 200:
+    if response.status_code != 200 or response.streaming:
         return response
     fragment = split_rows(response.content)
     etag = f'W/"{fragment.version}"'

@@ -20,6 +20,7 @@ from ..incidents.severity import RANKS, impact_of, severity_of
 from ..incidents.wording import title_of
 from ..permissions import User
 from .chart_data import histories_of_queues
+from .muted_letters import read_muted
 from .objectives import Objectives, read_objectives
 from .visible_queues import PoolSurvey, VisiblePool, VisiblePools, visible_pools
 
@@ -224,8 +225,9 @@ def _troubles(
     """By namespace and queue, the worst first."""
     now = timezone.now()
     found: dict[tuple[str, str], list[Trouble]] = {}
+    muted = read_muted(pool=survey.pool).of
     for one in find_in_queues(
-        view.queues, pool=survey.pool, read_at_ms=survey.read_at_ms, now=now, objective=objectives.of
+        view.queues, pool=survey.pool, read_at_ms=survey.read_at_ms, now=now, objective=objectives.of, muted=muted
     ):
         found.setdefault((one.namespace, one.queue), []).append(_trouble(one, now))
     return {place: tuple(sorted(troubles, key=_by_severity)) for place, troubles in found.items()}
