@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+from collections.abc import AsyncIterator
 
 import brotli
 import pytest
-from django.test import Client
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.test import AsyncRequestFactory, Client, RequestFactory
 
-from taskq_site.compression import choose_encoding
+from taskq_site.compression import choose_encoding, compress_text
 
 STYLES = "/static/taskq/base.css"
 PAGE = "/login/"
+PAGES = b"<p>a page that is long enough for a thread</p>" * 2_000
 
 
 @pytest.mark.parametrize(
@@ -76,3 +81,41 @@ def test_a_static_file_that_did_not_change_is_not_sent_again_though_compressed()
 
     assert (again.status_code, again.content) == (304, b"")
     assert "Accept-Encoding" in again["Vary"]
+
+
+def test_a_stream_of_text_is_compressed_as_it_comes() -> None:
+    def answer(request: HttpRequest) -> StreamingHttpResponse:
+        return StreamingHttpResponse((f"row {number},x\n".encode() for number in range(1_000)), content_type="text/csv")
+
+    def ask(**headers: str) -> StreamingHttpResponse:
+        response = compress_text(answer)(RequestFactory().get("/", headers=headers))
+        assert isinstance(response, StreamingHttpResponse)
+        return response
+
+    packed, plain = ask(**{"Accept-Encoding": "br, gzip"}), ask()
+
+    assert packed["Content-Encoding"] == "gzip"
+    assert not plain.has_header("Content-Encoding")
+    assert gzip.decompress(packed.getvalue()) == plain.getvalue()
+
+
+def test_under_asgi_streams_and_texts_are_compressed_too() -> None:
+    async def rows() -> AsyncIterator[bytes]:
+        for number in range(1_000):
+            yield f"row {number},x\n".encode()
+
+    async def answer(request: HttpRequest) -> HttpResponseBase:
+        return (
+            StreamingHttpResponse(rows(), content_type="text/csv") if request.path == "/stream" else HttpResponse(PAGES)
+        )
+
+    async def ask(path: str) -> tuple[str, bytes]:
+        request = AsyncRequestFactory().get(path, headers={"Accept-Encoding": "br, gzip"})
+        response = await compress_text(answer)(request)
+        content = b"".join([piece async for piece in response]) if response.streaming else response.content
+        return response["Content-Encoding"], content
+
+    encoding, content = asyncio.run(ask("/stream"))
+    assert (encoding, gzip.decompress(content).count(b"\n")) == ("gzip", 1_000)
+    encoding, content = asyncio.run(ask("/page"))
+    assert (encoding, brotli.decompress(content)) == ("br", PAGES)
