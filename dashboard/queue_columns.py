@@ -16,6 +16,7 @@ from queues.engine import JobState, Minute
 from queues.services.queues.listing import SEVERITY, QueueRow
 
 from .formatting import NOTHING, SEVERITY_STYLES, age, brief_duration, compact, duration, number, rate
+from .series import Meaning
 from .sparkline import sparkline
 
 Minutes = Sequence[Minute]
@@ -75,7 +76,7 @@ def _acks(_row: QueueRow, minutes: Minutes) -> Cell:
     if not any(acked):
         return Cell(content="", is_quiet=True)
     said = {"count": sum(acked), "minutes": len(acked)}
-    return Cell(content=sparkline(acked, gettext("%(count)s acked in %(minutes)s minutes") % said))
+    return Cell(content=sparkline(acked, gettext("%(count)s acked in %(minutes)s minutes") % said, Meaning.ACKED))
 
 
 def _oldest(row: QueueRow, _minutes: Minutes) -> Cell:

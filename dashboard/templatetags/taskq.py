@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.formatting import NOTHING, age, brief_duration, compact, duration, number, per_second, rate
 from dashboard.navigation import NavigationItem, items_for
+from dashboard.series import Meaning
 from dashboard.sparkline import sparkline
 from queues.engine.queue_values import QueueStats
 from queues.services.errors import TaskqError
@@ -48,7 +49,8 @@ def when(moment: float | datetime | None, form: str = "datetime") -> SafeString 
 @register.simple_tag
 def dead_trend(hours: Sequence[int]) -> SafeString | str:
     """Deaths of each of the last hours, as a small line."""
-    return sparkline(hours, _("%(count)s died in %(hours)s hours") % {"count": sum(hours), "hours": len(hours)})
+    label = _("%(count)s died in %(hours)s hours") % {"count": sum(hours), "hours": len(hours)}
+    return sparkline(hours, label, Meaning.DEAD)
 
 
 @register.simple_tag

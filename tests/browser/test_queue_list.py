@@ -56,8 +56,8 @@ def test_columns_are_chosen_and_a_view_is_kept(page: Page, shop: Shop) -> None:
 
 
 def test_a_range_of_jobs_is_ticked_by_shift_and_click(page: Page, shop: Shop) -> None:
-    shop.bury("returns", "Traceback (most recent call last):\n  File 'a.py', line 1\nKeyError: 7", jobs=7)
-    page.goto("/queues/default/demo/returns/?state=dead")
+    shop.bury("send-backs", "Traceback (most recent call last):\n  File 'a.py', line 1\nKeyError: 7", jobs=7)
+    page.goto("/queues/default/demo/send-backs/?state=dead")
     boxes = page.locator("input[name=job]")
     expect(boxes).to_have_count(7)
     expect(page.locator("td.error-text").first).to_have_text("KeyError: 7")

@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.series import Meaning
 from queues.services.objectives.budgets import read_budget
 from queues.services.permissions import User
 from queues.services.reporting.presenting.account import Account, read_account
@@ -36,6 +37,13 @@ MEASURES: Final[Mapping[str, tuple[Any, str, Of]]] = {
     "wait": (gettext_lazy("Wait p95"), "ms", lambda one: one.wait.p95),
 }
 """What the heat map may show: title, unit, value."""
+
+MEANINGS: Final[Mapping[str, Meaning]] = {
+    "published": Meaning.PUBLISHED,
+    "consumed": Meaning.CONSUMED,
+    "failed": Meaning.FAILED,
+    "wait": Meaning.P95,
+}
 
 
 def contents_of_everything(*, user: User, day: date, measure: str) -> Context | None:
@@ -82,6 +90,7 @@ def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str
             series[first:],
             of=of,
             unit=unit,
+            meaning=MEANINGS[measure],
             title=_by_day(title),
             names=lambda one: f"{short_weekday(one)} {one:%m-%d}",
         ),
@@ -144,7 +153,7 @@ def _heat(user: User, day: date, scope: ReportScope, measure: str) -> Context:
     rows = read_busiest(user=user, day=day, pool=scope.pool, namespace=scope.namespace)
     title, unit, of = MEASURES[measure]
     return {
-        "heat": pictures.busiest_hours(rows, of=of, title=_by_queue(title), unit=unit),
+        "heat": pictures.busiest_hours(rows, of=of, title=_by_queue(title), unit=unit, meaning=MEANINGS[measure]),
         "heat_height": pictures.heat_height(len(rows)),
         "measure": measure,
         "measures": MEASURES,

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('queues', '0017_dead_letters'),
+        ('queues', '0018_deploys'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
