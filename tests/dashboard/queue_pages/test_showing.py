@@ -90,8 +90,8 @@ def test_charts_stand_above_the_jobs(bob: Client, shop: Shop) -> None:
 
     text = page(bob)
 
-    for kind in ("throughput", "backlog", "waits", "runs"):
-        assert text.index(f"charts/{kind}") < text.index('class="tabs"') < text.index(job_id)
+    for kind in ("throughput", "backlog", "wait", "run"):
+        assert text.index(f'charts/{kind}"') < text.index('class="tabs"') < text.index(job_id)
 
 
 def test_a_cursor_that_no_page_gave_out_is_refused(bob: Client) -> None:
