@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -15,7 +16,6 @@ from queues.services.permissions import User
 from queues.services.reporting.presenting.account import Account, read_account
 from queues.services.reporting.presenting.figures import as_rows, note_on_times, times_of
 from queues.services.reporting.reading.day_reports import read_queue, read_series, reported_days
-from queues.services.reporting.reading.days import today
 from queues.services.reporting.reading.merging import merge_day, merge_range, read_busiest, read_sums
 from queues.services.reporting.values import Figures, Metric
 
@@ -107,16 +107,17 @@ def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str
 def charts_of_hours(account: Account, day: date) -> Context:
     """Jobs by hour, and how long they waited. Of several namespaces the percentiles by hour are told apart, because
     they cannot be added up; how long jobs ran is told of one only."""
-    flow = {"flow": pictures.flow(account.hours, until=until_hour(day))}
+    flow = {"flow": pictures.flow(account.hours, until=until_hour(day, account.time_zone))}
     if account.tells_namespace:
         return flow | {"wait": pictures.percentile_of_namespaces(account.reports)}
     waits, runs = (pictures.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN_TIME))
     return flow | {"wait": waits, "run": runs}
 
 
-def until_hour(day: date) -> int:
-    """Hours of the day that have begun: 24 unless it is today."""
-    return datetime.now(UTC).hour + 1 if day == today() else 24
+def until_hour(day: date, time_zone: str = "") -> int:
+    """Hours of the day that have begun: 24 unless it is today. `time_zone` "": UTC."""
+    now = datetime.now(ZoneInfo(time_zone) if time_zone else UTC)
+    return now.hour + 1 if day == now.date() else 24
 
 
 def hours_and_figures(*, user: User, day: date, scope: ReportScope) -> tuple[Sequence[Figures], Figures | None]:
@@ -141,7 +142,7 @@ def _told(account: Account, day: date) -> Context:
         "objectives": account.objectives,
         "charts": charts_of_hours(account, day)
         | {
-            "backlog": pictures.backlog(account.hours, until=until_hour(day)),
+            "backlog": pictures.backlog(account.hours, until=until_hour(day, account.time_zone)),
             "wait_spread": pictures.distribution(histograms[Metric.WAIT], Metric.WAIT),
             "run_spread": pictures.distribution(histograms[Metric.RUN_TIME], Metric.RUN_TIME),
             "tries": pictures.tries(account.tries),
