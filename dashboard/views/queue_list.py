@@ -38,11 +38,11 @@ STATE_NAMES: Final = (
     ("ready", _("With ready jobs")),
     ("delayed", _("With delayed jobs")),
     ("retry", _("With jobs to retry")),
-    ("working", _("At work")),
+    ("working", _("With working jobs")),
     ("dead", _("With dead letters")),
     ("completed", _("With completed jobs")),
     ("blocked", _("With blocked jobs")),
-    ("grouped", _("With groups that fill")),
+    ("grouped", _("With open groups")),
     ("idle", _("Idle")),
 )
 assert {name for name, _title in STATE_NAMES} == STATES.keys()

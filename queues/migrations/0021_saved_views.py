@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('queues', '0019_report_time_zones'),
+        ('queues', '0020_pending_deletions'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
