@@ -22,11 +22,18 @@ from html import unescape
 from pathlib import Path
 from typing import Final
 
+import brotli
+
 SCRIPTS: Final = Path(__file__).parent.parent / "static" / "dashboard"
 _TAG: Final = re.compile(r"<(?:section|figure)\b[^>]*>")
 _ATTRIBUTE: Final = re.compile(r'\bdata-(live|url|every|part|brings)="([^"]*)"')
+_VERSION: Final = re.compile(rb'data-version="([^"]+)"')
 _KINDS: Final = {"live": ("live.js", "text/html"), "url": ("charts.js", "application/json")}
 """Attribute → the script that asks for what it names, and what the script wants."""
+
+
+HAVE_MAX: Final = 200
+"""Rows that live.js names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +87,7 @@ def _constant(script: str, name: str, *, default: int | None = None) -> int:
 
 async def _look(part: Part, host: str, port: int, count: Count, first: asyncio.Event, here: asyncio.Event) -> None:
     reader, writer = await asyncio.open_connection(host, port)
-    etag, wait_s = "", part.every_s
+    etag, have, wait_s = "", "", part.every_s
     while True:
         await here.wait()
         lines = [
@@ -88,27 +95,32 @@ async def _look(part: Part, host: str, port: int, count: Count, first: asyncio.E
             f"Host: {host}:{port}",
             f"Cookie: {os.environ['BENCH_COOKIES']}",
             f"Accept: {part.accept}",
+            "Accept-Encoding: br",
             "X-Live: 1",
+            *([f"X-Have: {have}"] if have else []),
             *([f"If-None-Match: {etag}"] if etag else []),
         ]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
-        status, headers, size = await _read(reader)
+        status, headers, body = await _read(reader)
         count.answers += 1
-        count.bytes += size
+        count.bytes += len(body)
         count.wrong += status not in (200, 304)
         etag = headers.get("etag", etag)
+        if status == 200 and part.accept == "text/html":
+            text = brotli.decompress(body) if headers.get("content-encoding") == "br" else body
+            have = b",".join(_VERSION.findall(text)[:HAVE_MAX]).decode()
         wait_s = part.every_s if status == 200 else min(wait_s * 2, part.slowest_s)
         first.set()
         paced_s = float(headers.get("x-took-ms", 0)) / 1_000 * part.pace
         await asyncio.sleep(max(wait_s, min(paced_s, part.busy_s)) * random.uniform(0.9, 1.1))
 
 
-async def _read(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], int]:
-    """Status, headers and the size of the body, which is read."""
+async def _read(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return int(head[0].split()[1]), headers, len(body)
+    return int(head[0].split()[1]), headers, body
 
 
 async def main(page: str) -> None:

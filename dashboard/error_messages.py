@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.engine import constants
 from queues.services.errors import InvalidArgumentError, TaskqError
+from queues.services.saved_views import NAME_MAX, VIEWS_MAX
 from queues.services.schedules.timing import CronFieldError
 
 
@@ -132,6 +133,14 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     (
         "too many schedules",
         InputMessage(words=_("This namespace has as many schedules as it may have: delete some first.")),
+    ),
+    (
+        "invalid name of a view",
+        InputMessage(field="name", words=format_lazy(_("A view's name has 1 to {most} characters."), most=NAME_MAX)),
+    ),
+    (
+        "too many views",
+        InputMessage(words=format_lazy(_("You have {most} views: delete one first."), most=VIEWS_MAX)),
     ),
     ("the schedule is fired again", InputMessage(words=_("The schedule is just being fired: try again."))),
     ("invalid delay", InputMessage(field="delay_s", words=_("The delay is too long."))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -35,6 +36,9 @@ NOTHING: Final = "–"
 
 Number = float | Literal[""] | None
 """What a template has: a part of what is None is the empty text there."""
+
+SEVERITY_STYLES: Final[Mapping[str, str]] = {"critical": "bad", "warning": "warn", "info": "info"}
+"""Severity of an incident → class of styles."""
 
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 _MAGNITUDES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -96,6 +100,11 @@ def compact(value: Number) -> str:
 def per_second(rate: Number) -> str:
     """`12.34` → `12.3/s`; a dash for None."""
     return NOTHING if rate is None or isinstance(rate, str) else f"{compact(rate)}/s"
+
+
+def rate(per_second: float) -> str:
+    """`0.016` → `0.02`: two places below ten, for queues that do something now and then."""
+    return f"{per_second:.2g}" if 0 < per_second < 1 else compact(per_second)
 
 
 def _short(value: float) -> str:

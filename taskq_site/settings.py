@@ -94,6 +94,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "queues.api.views.skip_page_middleware",
+    "taskq_site.compression.compress_text",
     "taskq_site.middleware.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import lru_cache
 from typing import IO, Final, NoReturn, cast
 
 from django.contrib import admin
 from django.contrib.staticfiles.views import serve
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
+from django.utils.cache import patch_vary_headers
+
+from .compression import choose_encoding, compress, is_text
 
 CACHE_CONTROL: Final = "public, max-age=300"
+
+FILES_KEPT: Final = 256
+"""Compressed files that a process keeps: all of the dashboard's and what the admin asks for, in two encodings."""
 
 
 def static_file(request: HttpRequest, path: str) -> HttpResponse:
@@ -25,10 +32,20 @@ def static_file(request: HttpRequest, path: str) -> HttpResponse:
         # Not the response itself: to close that tells Django that the request is over.
         with closing(cast(IO[bytes], found.file_to_stream)) as file:
             response = HttpResponse(file.read(), headers={key: found[key] for key in ("Content-Type", "Last-Modified")})
+        encoding = choose_encoding(request.headers.get("Accept-Encoding", ""))
+        if encoding and is_text(response["Content-Type"]):
+            response.content = _compress_once(response.content, encoding)
+            response["Content-Encoding"] = encoding
     else:
         response = found
+    patch_vary_headers(response, ("Accept-Encoding",))
     response["Cache-Control"] = CACHE_CONTROL
     return response
+
+
+@lru_cache(maxsize=FILES_KEPT)
+def _compress_once(content: bytes, encoding: str) -> bytes:
+    return compress(content, encoding, kept=True)
 
 
 def _refuse_view_on_site(request: HttpRequest) -> NoReturn:

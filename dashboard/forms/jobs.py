@@ -52,6 +52,9 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < DIGITS_MAX else None
 
 
+LATEST_FIRST: Final = frozenset({JobState.READY, JobState.WORKING, JobState.DEAD, JobState.COMPLETED})
+"""States whose latest jobs are shown first; of the others those that are due next."""
+
 _FIELDS: Final = {"id": "job_id", "key": "key", "attribute": "attribute", "error": "error", "body": "body"}
 """Parameter → field of JobFilter."""
 
@@ -62,6 +65,19 @@ def read_state(parameters: Mapping[str, str]) -> JobState:
         return JobState(parameters.get("state", JobState.READY))
     except ValueError:
         return JobState.READY
+
+
+def read_latest_first(parameters: Mapping[str, str], state: JobState) -> bool:
+    """`order=latest` or `order=earliest`; else what is usual for the state."""
+    order = parameters.get("order")
+    return order == "latest" if order in ("latest", "earliest") else state in LATEST_FIRST
+
+
+def write_order(state: JobState, *, latest_first: bool) -> str | None:
+    """The `order` that the above reads; None for the usual one."""
+    if latest_first == (state in LATEST_FIRST):
+        return None
+    return "latest" if latest_first else "earliest"
 
 
 def read_filter(parameters: Mapping[str, str]) -> JobFilter:

@@ -15,20 +15,19 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.formatting import age, per_second
+from dashboard.formatting import SEVERITY_STYLES, age, per_second
 from queues.services.incidents.lines import IncidentGroup, IncidentLine, Step
 from queues.services.overview import Overview
 
 register = template.Library()
 
-_STYLES: Final[Mapping[str, str]] = {"critical": "bad", "warning": "warn", "info": "info"}
 _NAMES: Final[Mapping[str, Promise]] = {"critical": _("Critical"), "warning": _("Warning"), "info": _("Info")}
 
 
 @register.filter
 def severity_style(severity: str | None) -> str:
     """The class of a severity: bad, warn or info."""
-    return _STYLES.get(severity or "", "")
+    return SEVERITY_STYLES.get(severity or "", "")
 
 
 @register.filter

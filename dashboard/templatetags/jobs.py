@@ -8,6 +8,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
+from dashboard.exception_lines import exception_line
 from dashboard.formatting import NOTHING, escape_visibly, visible_text
 from dashboard.job_bodies import preview_line
 from queues.engine.values import JobDetail
@@ -15,6 +16,7 @@ from queues.engine.values import JobDetail
 register = template.Library()
 
 register.filter("escape_visibly", lambda text: escape_visibly(str(text or "")))
+register.filter(exception_line)
 register.filter("visible_text", lambda text: visible_text(str(text or "")))
 
 _UNITS: Final = ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB"))

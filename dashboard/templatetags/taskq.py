@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,21 +13,20 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from dashboard.formatting import NOTHING, age, brief_duration, compact, duration, number, per_second
+from dashboard.formatting import NOTHING, age, brief_duration, compact, duration, number, per_second, rate
 from dashboard.navigation import NavigationItem, items_for
 from dashboard.series import Meaning
+from dashboard.sparkline import sparkline
 from queues.engine.queue_values import QueueStats
-from queues.engine.stats.minutes import Minute
 from queues.services.errors import TaskqError
 from queues.services.queues.visible_queues import VisiblePools, visible_pools
 
 register = template.Library()
 
-_SPARK_WIDTH, _SPARK_HEIGHT = 84, 20
-
-
-for formatter in (age, duration, brief_duration, number, compact, per_second):
+for formatter in (age, duration, brief_duration, number, compact, per_second, rate):
     register.filter(formatter)
+
+register.simple_tag(sparkline)
 
 
 @register.filter
@@ -45,31 +44,6 @@ def when(moment: float | datetime | None, form: str = "datetime") -> SafeString 
     text = at.strftime("%Y-%m-%d %H:%M:%S UTC")
     iso = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return format_html('<time datetime="{}" data-local="{}" title="{}">{}</time>', iso, form, text, text)
-
-
-@register.simple_tag
-def sparkline(values: Sequence[float | None], label: str = "", meaning: str = Meaning.READY) -> SafeString | str:
-    """A small line of at least two values, oldest first, from zero to the greatest; `label` says what it is, `meaning`
-    (`dashboard.series.Meaning`) its colour."""
-    known = [value or 0 for value in values]
-    if len(known) < 2:
-        return ""
-    top = max(*known, 1)
-    step = _SPARK_WIDTH / (len(known) - 1)
-    points = " ".join(
-        f"{index * step:.1f},{_SPARK_HEIGHT - 1 - value / top * (_SPARK_HEIGHT - 2):.1f}"
-        for index, value in enumerate(known)
-    )
-    said = format_html('role="img" aria-label="{}"', label) if label else SafeString('aria-hidden="true"')
-    return format_html(
-        '<svg class="sparkline m-{4}" viewBox="0 0 {0} {1}" preserveAspectRatio="none" {2}>'
-        '<polygon points="0,{1} {3} {0},{1}"/><polyline points="{3}"/></svg>',
-        _SPARK_WIDTH,
-        _SPARK_HEIGHT,
-        said,
-        points,
-        Meaning(meaning).value,
-    )
 
 
 @register.simple_tag
@@ -102,23 +76,6 @@ def query(context: Context, **changes: Any) -> str:
         else:
             parameters[name] = value
     return f"?{parameters.urlencode()}"
-
-
-@register.simple_tag
-def acked_sparkline(
-    trends: Mapping[tuple[str, str, str], Sequence[Minute]], place: tuple[str, str, str]
-) -> SafeString | str:
-    """The acks of each minute, as a small line."""
-    minutes = trends.get(place, ())
-    acked = [minute.acked for minute in minutes]
-    label = _("%(count)s acked in %(minutes)s minutes") % {"count": sum(acked), "minutes": len(acked)}
-    return sparkline(acked, label, Meaning.ACKED)
-
-
-@register.filter
-def rate(per_second: float) -> str:
-    """`0.016` → `0.02`: two places below ten, for queues that do something now and then."""
-    return f"{per_second:.2g}" if 0 < per_second < 1 else compact(per_second)
 
 
 @register.simple_tag(takes_context=True)

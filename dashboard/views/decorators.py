@@ -1,14 +1,13 @@
 """Decorators of views: @page for reading, @action for changes. Both check sign-in and method, and answer errors.
 
-A live fragment (header `X-Live: 1`) is answered 304 when its ETag still holds, and an error with a fragment.
+A live fragment (header `X-Live: 1`) is answered 304 when its ETag still holds, without the rows that the reader has
+(`X-Have`, see live_rows.py), and an error with a fragment.
 It says how long it took (`X-Took-Ms`): scripts ask a busy server less often.
 An action asked for by a script (`Accept: application/json`) is answered with JSON.
 What destroys something has to be confirmed: by dialogs.js where scripts run, else by a page. The server insists."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 import time
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -31,6 +30,7 @@ from queues.services.errors import HTTP_STATUS, TaskqError
 
 from ..confirmations import Confirmation
 from ..error_messages import error_message, is_explained
+from ..live_rows import split_rows
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
@@ -91,8 +91,6 @@ def _page_above(request: HttpRequest) -> tuple[str, str]:
 
 LOGIN: Final = "dashboard:login"
 RETRY_AFTER_S: Final = 5
-
-_CSRF: Final = re.compile(rb'name="csrfmiddlewaretoken" value="[^"]*"')
 
 
 def page(view: View[P]) -> View[P]:
@@ -180,14 +178,15 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """304 when the fragment is what live.js shows already. CSRF tokens differ each time and do not count."""
+    """304 when the fragment is what live.js shows already; else it goes without the rows that live.js has."""
     if response.status_code != 200 or response.streaming:
         return response
-    digest = hashlib.blake2b(_CSRF.sub(b"", response.content), digest_size=12).hexdigest()
-    etag = f'"{digest}"'
+    fragment = split_rows(response.content)
+    etag = f'W/"{fragment.version}"'
     if request.headers.get("If-None-Match") == etag:
         return HttpResponseNotModified(headers={"ETag": etag})
     response["ETag"] = etag
+    response.content = fragment.without(request.headers.get("X-Have", ""))
     return response
 
 

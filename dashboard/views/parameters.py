@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 from queues.services.errors import InvalidArgumentError
 
@@ -18,7 +18,12 @@ def read_text(request: HttpRequest, name: str) -> str:
     """A text of the query string, cut to TEXT_MAX characters; "" when absent. U+0000, which some databases refuse, is
     replaced: it still matches nothing.
     """
-    return request.GET.get(name, "")[:TEXT_MAX].replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
+    return read_text_of(request.GET, name)
+
+
+def read_text_of(parameters: QueryDict, name: str) -> str:
+    """The same of any query string."""
+    return parameters.get(name, "")[:TEXT_MAX].replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
 
 
 def read_act(request: HttpRequest, acts: type[A]) -> A:

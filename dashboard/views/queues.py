@@ -1,20 +1,26 @@
-"""All queues that the person may see; the page of one queue, its charts as the JSON for charts.js, its limit keys."""
+"""The page of one queue, its charts as the JSON for charts.js, its limit keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import path
-from django.utils.functional import Promise
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
-from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
+from dashboard.forms.jobs import (
+    OrderForm,
+    filter_fields,
+    read_filter,
+    read_latest_first,
+    read_state,
+    whole_number,
+    write_order,
+    write_query,
+)
 from dashboard.series import named_series
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
@@ -24,7 +30,6 @@ from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.objectives.reading import read_burn_rates
 from queues.services.push.reading import read_endpoint_row
 from queues.services.queues.limit_keys import read_limit_keys
-from queues.services.queues.listing import NAME, SORT_KEYS, STATES, QueueFilter, list_queue_rows
 from queues.services.queues.page import (
     NO_FILTER,
     QueuePlace,
@@ -40,110 +45,13 @@ from . import queue_actions
 from .decorators import is_live, page
 from .deletions import deleting
 from .overview import minute_chart, time_axis
-from .parameters import TEXT_MAX, read_text
+from .parameters import TEXT_MAX
 from .push import STATES as PUSH_STATES
-
-PAGE_MAX: Final = 1_000_000
-
-GROUPS: Final[tuple[tuple[Promise | str, tuple[tuple[str, Promise | str], ...]], ...]] = (
-    (
-        _("Jobs"),
-        (
-            ("ready", _("Ready")),
-            ("oldest", _("Oldest")),
-            ("delayed", _("Delayed")),
-            ("retry", _("Retry")),
-            ("working", _("Working")),
-            ("dead", _("Dead")),
-            ("completed", _("Completed")),
-        ),
-    ),
-    (
-        _("Per second"),
-        (("published", _("Published")), ("consumed", _("Consumed")), ("acked", _("Acked")), ("failed", _("Failed"))),
-    ),
-    (_("Wait, last 5 min"), (("wait_p50", "p50"), ("wait_p95", "p95"), ("wait_p99", "p99"))),
-    (_("Run, last 5 min"), (("run_p50", "p50"), ("run_p95", "p95"), ("run_p99", "p99"))),
-)
-"""The columns of numbers, by group."""
-
-STATE_NAMES: Final = (
-    ("attention", _("With incidents")),
-    ("paused", _("Paused")),
-    ("ready", _("With ready jobs")),
-    ("delayed", _("With delayed jobs")),
-    ("retry", _("With jobs to retry")),
-    ("working", _("With working jobs")),
-    ("dead", _("With dead letters")),
-    ("completed", _("With completed jobs")),
-    ("blocked", _("With blocked jobs")),
-    ("grouped", _("With open groups")),
-    ("idle", _("Idle")),
-)
-assert {name for name, _title in STATE_NAMES} == STATES.keys()
 
 MINUTES: Final = 60
 """How much of the past a chart shows."""
 
 _AT = "queues/<str:pool>/<str:namespace>/<str:queue>/"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column that can be sorted by. `sort`: what a click asks for; `order`: "ascending", "descending" or ""."""
-
-    key: str
-    title: Promise | str
-    sort: str
-    order: str
-    begins_group: bool = False
-
-
-@page
-def queues(request: HttpRequest) -> HttpResponse:
-    """`?q=&namespace=POOL/NAME&state=&sort=[-]COLUMN&page=N`; for live.js the part that changes."""
-    wanted = _read(request)
-    context = {
-        "list": list_queue_rows(user=request.user, wanted=wanted),
-        "wanted": wanted,
-        "narrowed": bool(wanted.text or wanted.namespace or wanted.state),
-        "states": STATE_NAMES,
-        "groups": [(title, len(names)) for title, names in GROUPS],
-        "name_column": _column(wanted, NAME, _("Queue")),
-        "columns": _columns(wanted),
-    }
-    return render(request, f"dashboard/{'_queues' if is_live(request) else 'queues'}.html", context)
-
-
-def _read(request: HttpRequest) -> QueueFilter:
-    """What is not understood is as if it was not there: such a link still shows something."""
-    sort = request.GET.get("sort", "")
-    state = request.GET.get("state", "")
-    number = request.GET.get("page", "")
-    key = sort.removeprefix("-")
-    return QueueFilter(
-        text=read_text(request, "q"),
-        namespace=request.GET.get("namespace", ""),
-        state=state if state in STATES else "",
-        sort=key if key in SORT_KEYS else NAME,
-        descending=sort.startswith("-") and key in SORT_KEYS,
-        page=min(int(number), PAGE_MAX) if number.isascii() and number.isdigit() and len(number) < 9 else 1,
-    )
-
-
-def _columns(wanted: QueueFilter) -> Sequence[Column]:
-    return [
-        _column(wanted, key, title, begins_group=index == 0)
-        for _title, names in GROUPS
-        for index, (key, title) in enumerate(names)
-    ]
-
-
-def _column(wanted: QueueFilter, key: str, title: Promise | str, *, begins_group: bool = False) -> Column:
-    """Names sort upwards first, numbers downwards."""
-    order = ("descending" if wanted.descending else "ascending") if wanted.sort == key else ""
-    downwards = order == "ascending" or (order == "" and key != NAME)
-    return Column(key=key, title=title, sort=f"-{key}" if downwards else key, order=order, begins_group=begins_group)
 
 
 Chart = dict[str, Any]
@@ -259,10 +167,13 @@ def _jobs(
 ) -> Context:
     state, wanted = read_state(request.GET), read_filter(request.GET)
     after = request.GET.get("after") or None
-    found = find_jobs(place=place, state=state, wanted=wanted, after=after)
+    latest_first = read_latest_first(request.GET, state)
+    order, other_order = (write_order(state, latest_first=latest) for latest in (latest_first, not latest_first))
+    found = find_jobs(place=place, state=state, wanted=wanted, after=after, latest_first=latest_first)
     looked_at = found.looked_at + (whole_number(request.GET.get("looked", "")) or 0)
     is_filtered = wanted != NO_FILTER
-    next_query = write_query(state, wanted, after=found.after, looked=looked_at if is_filtered else None)
+    looked = looked_at if is_filtered else None
+    next_query = write_query(state, wanted, order=order, after=found.after, looked=looked)
     on_all = [act for act in ACTS_ON_ALL[state] if act is not JobAct.DELETE or place.may_administer]
     return {
         "place": place,
@@ -275,8 +186,10 @@ def _jobs(
         "is_first": after is None,
         "is_live": after is None and not is_filtered,
         "state_count": counts[state],
-        "query": write_query(state, wanted),
-        "own_query": write_query(state, wanted, after=after),
+        "query": write_query(state, wanted, order=order),
+        "latest_first": latest_first,
+        "other_order_query": write_query(state, wanted, order=other_order),
+        "own_query": write_query(state, wanted, order=order, after=after),
         "next_query": next_query if found.after else "",
         "acts": ACTS[state] if place.may_operate else (),
         "acts_on_all": on_all if place.may_operate else (),
@@ -296,7 +209,6 @@ def limit_keys(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
 
 
 urlpatterns = [
-    path("queues/", queues, name="queues"),
     path(_AT, queue, name="queue"),
     path(f"{_AT}now", queue_live, name="queue_live"),
     path(f"{_AT}jobs", queue_jobs, name="queue_jobs"),

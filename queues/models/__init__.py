@@ -23,6 +23,7 @@ from .policy import QueuePolicy
 from .pool import DEFAULT_POOL, Pool
 from .push import PushEndpoint
 from .report import LakeMeasurement, QueueDay, ReportDay, ReportState, ReportTrigger
+from .saved_view import SavedView
 from .schedule import CatchUp, FireOutcome, Overlap, Schedule, ScheduleFire, ScheduleKind, ScheduleSource
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "ReportTrigger",
     "RespawnPlan",
     "RespawnState",
+    "SavedView",
     "Schedule",
     "ScheduleFire",
     "ScheduleKind",

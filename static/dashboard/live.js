@@ -1,6 +1,7 @@
 // <section data-live="URL" data-every="3000">: its content is fetched again and again (header X-Live: 1).
 // While nothing changes the server answers 304 and the pauses double, up to half a minute; while nobody looks (hidden tab)
 // or the reader said so (button "Live", key p) nothing is fetched. What cannot be fetched stays, marked as old.
+// Of a row (<tr data-key>) that is shown already only its name comes: `X-Have` says which versions (data-version) are here.
 // Tells `taskq:updated` of each change; obeys `taskq:refresh`; both bubble.
 // A section may bring another's content along (data-brings="NAME", <template data-for="NAME"> in its answers): the other one
 // (data-part="NAME") then asks for itself only when it has heard nothing for longer than that takes.
@@ -11,6 +12,7 @@ const SLOWEST_MS = 30_000;
 const TIMEOUT_MS = 10_000;
 const TIMES_AS_LONG = 400; // a pause is at least so many times (data-times) as long as the server took: a busy one is asked less often,
 const BUSY_MS = 10_000; // but not less often than that
+const HAVE_MAX = 200; // rows
 const PAUSED = "taskq-paused";
 
 const button = document.getElementById("live");
@@ -46,8 +48,9 @@ class Live {
     this.under_way?.abort();
     const mine = (this.under_way = new AbortController());
     try {
+      const have = [...rowsOf(this.section).keys()].slice(0, HAVE_MAX).join();
       const response = await fetch(this.section.dataset.live, {
-        headers: { "X-Live": "1", Accept: "text/html", ...(this.etag && { "If-None-Match": this.etag }) },
+        headers: { "X-Live": "1", Accept: "text/html", ...(have && { "X-Have": have }), ...(this.etag && { "If-None-Match": this.etag }) },
         signal: AbortSignal.any([mine.signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       if (response.redirected || response.status === 401) {
@@ -72,12 +75,15 @@ class Live {
   }
 
   show(text, etag) {
-    this.etag = etag;
     this.wait = this.every;
     const fresh = document.createElement("template");
     fresh.innerHTML = text; // our own server's template, escaped there
     const brought = fresh.content.querySelector("template[data-for]");
     brought?.remove();
+    const rows = rowsOf(this.section);
+    const same = [...fresh.content.querySelectorAll("[data-same]")];
+    this.etag = same.every((row) => rows.has(row.dataset.version)) ? etag : ""; // a script took one away: all of it, next time
+    for (const row of same) row.replaceWith(rows.get(row.dataset.version)?.cloneNode(true) ?? "");
     this.put(fresh.content);
     if (brought) find(brought.dataset.for)?.put(brought.content);
   }
@@ -124,6 +130,8 @@ class Live {
     showState();
   }
 }
+
+const rowsOf = (root) => new Map([...root.querySelectorAll("[data-version]")].map((row) => [row.dataset.version, row]));
 
 function find(part) {
   return part && [...sections.values()].find((live) => live.section.dataset.part === part);

@@ -1,5 +1,6 @@
 // The pages of a queue and of a job: a look at bodies, ticking, scans that go on, and acts on everything that matches.
 import "./moments.js";
+import "./ranges.js";
 import { forgive, silence, tellStopped } from "./stopped.js";
 
 const HEADERS = { "X-Live": "1", Accept: "text/html" };

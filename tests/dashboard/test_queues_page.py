@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dashboard.queue_columns import COLUMNS, DEFAULT
 from queues.engine import Dependency, Engine, PublishOptions, ack_attempt, consume, fail, pause, publish
+from queues.models import Namespace, QueuePolicy
 from queues.services.queues import listing as queue_list
 from queues.services.queues.listing import SORT_KEYS, STATES
 
 from .people import BANK, SHOP, People
-from .surveyor import Surveyor
+from .surveyor import Surveyor, now_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,16 +31,32 @@ def text_of(client: Client, query: str = "") -> str:
 
 
 def names(client: Client, query: str = "") -> list[str]:
-    return re.findall(r'<th scope="row">\s*<a href="/queues/default/\w+/([-\w]+)/">', text_of(client, query))
+    return re.findall(
+        r'<th scope="row"[^>]*><div class="one-line"><a href="/queues/default/\w+/([-\w]+)/"', text_of(client, query)
+    )
 
 
-def test_queues_are_listed_by_name(engine: Engine, surveyor: Surveyor, people: People) -> None:
+def test_queues_are_listed_by_name_if_asked(engine: Engine, surveyor: Surveyor, people: People) -> None:
     for name in ("pears", "apples", "figs"):
         put(engine, name)
     surveyor.look()
 
-    assert names(people.bob.browser) == ["apples", "figs", "pears"]
+    assert names(people.bob.browser, "?sort=name") == ["apples", "figs", "pears"]
     assert names(people.bob.browser, "?sort=-name") == ["pears", "figs", "apples"]
+
+
+def test_the_worst_queue_comes_first(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    """Forgotten for ten hours is worse than forgotten for a minute; what is well comes last, by name."""
+    now = now_of(engine)
+    for name, age_ms in (("calm", 0), ("b-forgotten", 60_000), ("c-lost", 36_000_000), ("alright", 0)):
+        engine.run(publish(engine.queue(SHOP, name), [b"x"] * 50, PublishOptions(), now_ms=now - age_ms))
+    surveyor.look()
+
+    text = text_of(people.bob.browser)
+
+    assert names(people.bob.browser) == ["c-lost", "b-forgotten", "alright", "calm"]
+    assert text.index('class="pill bad"') < text.index('class="pill warn"') < text.index(">OK<")
+    assert 'aria-sort="descending"' in text
 
 
 def test_the_number_of_jobs_decides_the_order_if_asked(engine: Engine, surveyor: Surveyor, people: People) -> None:
@@ -56,15 +74,72 @@ def test_a_row_has_a_number_under_each_heading(engine: Engine, surveyor: Surveyo
     engine.run(consume(engine.queue(SHOP, "orders"), ttr_ms=60_000, count=2))
     surveyor.look()
 
-    text = text_of(people.bob.browser)
-    sorted_by = re.findall(r'<th scope="col" class="number[^>]*><a href="\?sort=-?(\w+)"', text)
-    cells = dict(re.findall(r'<td class="number[^>]* data-label="([^"]+)"[^>]*>([^<]+)</td>', text))
+    text = text_of(people.bob.browser, f"?columns={','.join(COLUMNS)}")
+    sorted_by = re.findall(r'<th scope="col"[^>]*><a href="\?columns=[^"]*&amp;sort=-?(\w+)"', text)
+    cells = dict(re.findall(r'<td class="number[^>]* data-label="([^"]+)"[^>]*>([^<]+)', text))
 
-    assert {*sorted_by, "name", "attention"} == SORT_KEYS.keys()
-    assert len(cells) == len(sorted_by)
-    assert (cells["Ready"], cells["Working"]) == ("1", "2")
+    assert set(sorted_by) == SORT_KEYS.keys()
+    assert cells.keys() == {str(column.title) for column in COLUMNS.values() if column.kind == "number"}
+    assert (cells["Ready"], cells["Working"], cells["Failing"]) == ("1", "2", "–")
     assert float(cells["Published/s"]) > float(cells["Consumed/s"]) > float(cells["Acked/s"]) == 0
     assert cells["Wait p50"] != "–" == cells["Run p95"]
+
+
+def test_an_age_stands_beside_its_objective(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    space = Namespace.objects.get(name=SHOP)
+    QueuePolicy.objects.create(namespace=space, queue="slow", objective_s=60)
+    now = now_of(engine)
+    for name in ("slow", "usual"):
+        engine.run(publish(engine.queue(SHOP, name), [b"x"], PublishOptions(), now_ms=now - 125_000))
+    surveyor.look()
+
+    text = text_of(people.bob.browser, "?sort=name")
+
+    ages = re.findall(
+        r'<td class="number( bad)?" data-label="Oldest"[^>]*>(\d+ min) <span class="muted">/ (\d+ min)', text
+    )
+    assert ages == [(" bad", "2 min", "1 min"), ("", "2 min", "5 min")]
+
+
+def test_the_share_of_attempts_that_failed(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    queue = engine.queue(SHOP, "orders")
+    put(engine, "orders", jobs=4, tries=1)
+    jobs = engine.run(consume(queue, ttr_ms=60_000, count=4)).jobs
+    engine.run(fail(queue, jobs[0].job_id))
+    for job in jobs[1:]:
+        engine.run(ack_attempt(queue, job.job_id))
+    surveyor.look()
+
+    assert re.search(r'<td class="number warn" data-label="Failing">25 %</td>', text_of(people.bob.browser))
+
+
+def test_columns_are_those_of_the_address_else_those_of_the_browser(
+    engine: Engine, surveyor: Surveyor, people: People
+) -> None:
+    put(engine, "orders")
+    surveyor.look()
+
+    def headings(query: str = "") -> list[str]:
+        return re.findall(r'<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]+)<', text_of(people.bob.browser, query))
+
+    assert headings() == ["Queue", *(str(COLUMNS[key].title) for key in DEFAULT)]
+    answer = people.bob.browser.post(
+        "/queues/columns", {"column": ["run_p99", "dead", "other"], "query": "q=ord&columns=ready"}
+    )
+    assert (answer.status_code, answer["Location"]) == (302, "/queues/?q=ord")
+    assert headings() == ["Queue", "Dead", "Run p99"]
+    assert headings("?columns=ready,nonsense") == ["Queue", "Ready"]
+
+    people.bob.browser.post("/queues/columns", {"act": "reset"})
+    assert headings() == ["Queue", *(str(COLUMNS[key].title) for key in DEFAULT)]
+
+
+def test_a_long_name_is_there_whole(engine: Engine, surveyor: Surveyor, people: People) -> None:
+    name = "a-queue-whose-name-is-too-long-for-any-table-" * 4
+    put(engine, name)
+    surveyor.look()
+
+    assert f'title="{name}">{name}</a>' in text_of(people.bob.browser)
 
 
 @pytest.mark.parametrize("key", SORT_KEYS)
@@ -88,7 +163,7 @@ def test_names_are_filtered_by_a_part_of_them(engine: Engine, surveyor: Surveyor
         put(engine, name)
     surveyor.look()
 
-    assert names(people.bob.browser, "?q=mails") == ["Mails-in", "mails-out"]
+    assert names(people.bob.browser, "?q=mails&sort=name") == ["Mails-in", "mails-out"]
     assert names(people.bob.browser, "?q=shop/ord") == ["orders"]
     assert "No matching queues" in text_of(people.bob.browser, "?q=nothing")
 
@@ -149,11 +224,11 @@ def test_a_queue_without_jobs_and_work_is_idle(engine: Engine, surveyor: Surveyo
 def test_a_paused_queue_bears_a_badge(engine: Engine, surveyor: Surveyor, people: People) -> None:
     put(engine, "orders")
     surveyor.look()
-    assert ">paused<" not in text_of(people.bob.browser)
+    assert ">Paused</span>" not in text_of(people.bob.browser)
     engine.run(pause(engine.queue(SHOP, "orders")))
     surveyor.look()
 
-    assert ">paused<" in text_of(people.bob.browser)
+    assert ">Paused</span>" in text_of(people.bob.browser)
 
 
 def test_many_queues_come_in_pages(
@@ -186,7 +261,7 @@ def test_links_of_columns_keep_the_filters(engine: Engine, surveyor: Surveyor, p
     put(engine, "orders")
     surveyor.look()
 
-    assert "?q=ord&amp;state=ready&amp;sort=-dead" in text_of(people.bob.browser, "?q=ord&state=ready&page=1")
+    assert "?q=ord&amp;state=ready&amp;sort=-dead" in text_of(people.bob.browser, "?q=ord&state=ready&page=1&sort=name")
 
 
 def test_an_empty_namespace_says_what_to_type(surveyor: Surveyor, people: People) -> None:

@@ -9,7 +9,8 @@ from django.template import Context, Template
 from django.test import RequestFactory
 
 from dashboard.formatting import age, brief_duration, compact, duration, number, per_second
-from dashboard.templatetags.taskq import sparkline, when
+from dashboard.sparkline import sparkline
+from dashboard.templatetags.taskq import when
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 

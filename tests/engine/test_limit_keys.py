@@ -191,17 +191,20 @@ def test_peek_shows_the_job_that_is_next(world: World) -> None:
         assert world.take_one().job_id == shown.job_id
 
 
-def test_listing_goes_through_all_keys(world: World) -> None:
+@pytest.mark.parametrize("latest_first", [False, True])
+def test_listing_goes_through_all_keys(world: World, latest_first: bool) -> None:
     ids = [*world.publish(b"-"), *publish_for(world, "a", 3), *publish_for(world, "ü", 3)]
     seen: list[str] = []
     after: str | None = None
     while True:
-        page = world.run(list_jobs(world.queue, JobState.READY, after=after, limit=2, now_ms=world.now_ms))
+        page = world.run(
+            list_jobs(world.queue, JobState.READY, after=after, limit=2, latest_first=latest_first, now_ms=world.now_ms)
+        )
         seen += [job.job_id for job in page.jobs]
         after = page.after
         if after is None:
             break
-    assert seen == ids
+    assert seen == (ids[::-1] if latest_first else ids)
     shown = world.run(detail(world.queue, ids[-1], now_ms=world.now_ms))
     assert shown is not None
     assert shown.limit_key == "ü"

@@ -17,6 +17,7 @@ from queues.engine import (
     list_jobs,
     parse_backoff,
     promote_due,
+    release,
     result,
 )
 from queues.engine.constants import BODY_MAX_BYTES, PREVIEW_BYTES
@@ -25,11 +26,13 @@ from .test_ack import UNKNOWN
 from .world import START_MS, STATES, TTR_MS, World, plain
 
 
-def pages(world: World, state: JobState, limit: int) -> list[list[str]]:
+def pages(world: World, state: JobState, limit: int, *, latest_first: bool = False) -> list[list[str]]:
     """All pages, as ids."""
     found, after = [], None
     for _ in range(1_000):
-        page = world.run(list_jobs(world.queue, state, after=after, limit=limit, now_ms=world.now_ms))
+        page = world.run(
+            list_jobs(world.queue, state, after=after, limit=limit, latest_first=latest_first, now_ms=world.now_ms)
+        )
         found.append([job.job_id for job in page.jobs])
         after = page.after
         if after is None:
@@ -75,6 +78,50 @@ def test_pages_show_every_job_of_a_state_once_and_in_order(world: World, state: 
 
     assert [job_id for page in shown for job_id in page] == ids
     assert all(len(page) <= limit for page in shown)
+
+
+@pytest.mark.parametrize("state", JobState)
+@pytest.mark.parametrize("limit", [1, 7, 21, 1_000])
+def test_pages_begin_at_the_end_if_asked(world: World, state: JobState, limit: int) -> None:
+    ids = fill(world, state, 21)
+
+    shown = pages(world, state, limit, latest_first=True)
+
+    assert [job_id for page in shown for job_id in page] == ids[::-1]
+    assert all(len(page) <= limit for page in shown)
+
+
+def test_more_jobs_than_are_read_at_once_begin_at_the_end(world: World) -> None:
+    """Some of which have gone to the front, and some are tombstones."""
+    ids = list(world.publish(*[b"x"] * 250))
+    taken = world.take(count=3)
+    for job in taken:
+        world.run(release(world.queue, job.job_id, now_ms=world.now_ms))
+    world.run(delete_jobs(world.queue, ids[40:220], now_ms=world.now_ms))
+    in_order = [job_id for page in pages(world, JobState.READY, 1_000) for job_id in page]
+
+    shown = pages(world, JobState.READY, 30, latest_first=True)
+
+    assert len(in_order) == 70
+    assert [job_id for page in shown for job_id in page] == in_order[::-1]
+
+
+@pytest.mark.parametrize("state", JobState)
+def test_a_page_from_the_end_neither_repeats_nor_skips(world: World, state: JobState) -> None:
+    """Though jobs of the first page are gone, and one that is older than all of the second."""
+    ids = fill(world, state, 30)
+    first = world.run(list_jobs(world.queue, state, limit=10, latest_first=True, now_ms=world.now_ms))
+    world.run(delete_jobs(world.queue, [ids[20], ids[24], ids[15]], now_ms=world.now_ms))
+    if state is JobState.READY:
+        world.take()  # the first of the line: all others move up
+
+    second = world.run(
+        list_jobs(world.queue, state, after=first.after, limit=1_000, latest_first=True, now_ms=world.now_ms)
+    )
+
+    assert [job.job_id for job in first.jobs] == ids[:19:-1]
+    gone = {ids[15], ids[0]} if state is JobState.READY else {ids[15]}
+    assert [job.job_id for job in second.jobs] == [job_id for job_id in ids[19::-1] if job_id not in gone]
 
 
 @pytest.mark.parametrize("state", JobState)

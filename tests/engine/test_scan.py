@@ -31,7 +31,7 @@ from .world import STATES, World, plain
 
 
 def stretch(world: World, state: JobState = JobState.READY, *, after: str | None = None, **options: Any) -> Scan:
-    settings = {name: options.pop(name) for name in ("limit", "looks") if name in options}
+    settings = {name: options.pop(name) for name in ("limit", "looks", "latest_first") if name in options}
     wanted = JobFilter(**options)
     return world.run(scan_jobs(world.queue, state, wanted, after=after, now_ms=world.now_ms, **settings))
 
@@ -67,6 +67,7 @@ def test_without_a_filter_every_job_is_found_once_and_in_order(
     ids = fill(world, state, 21)
 
     assert found(world, state, limit=limit, looks=looks) == ids
+    assert found(world, state, limit=limit, looks=looks, latest_first=True) == ids[::-1]
 
 
 @pytest.mark.parametrize("place", STATES)

@@ -1,4 +1,4 @@
--- list_jobs: a page of the jobs in one state, in their order: next to be delivered, due, or ended first.
+-- list_jobs: a page of the jobs in one state, in their order: next to be delivered, due, or ended first; or the other way.
 -- One page looks at 10,000 entries at the most, whatever the number of tombstones; it may then be short, even empty,
 -- though more follow.
 -- KEYS
@@ -24,6 +24,7 @@
 --   limit        jobs
 --   preview      bytes of each body
 --   budget       bytes of records that one page may read, about 4 KiB more counted for each
+--   latest       "1": from the end
 -- REPLIES
 --   page         now cursor-or-"" job ...    jobs as in detail
 -- INCLUDES ready job_details jobs_in_order
@@ -45,5 +46,5 @@ local function add(id)
   return true
 end
 
-page[3] = walk(state, sets[state], after, VISITS_MAX, add)
+page[3] = walk(state, sets[state], after, VISITS_MAX, add, latest == '1')
 return page

@@ -34,6 +34,7 @@
 --   error_text   text in the error of the last attempt that failed
 --   body_text    text in the body
 --   match_max    bytes of a body that is searched here
+--   latest       "1": from the end of the state's order
 -- REPLIES
 --   page         now cursor-or-"" looked_at size job ...    size: jobs in that state
 --                job: as in detail, then 1 if it matches, 0 if the caller has to search its body, which is whole; cursor and
@@ -114,5 +115,5 @@ local function visit(id)
   return true
 end
 
-page[3] = walk(state, sets[state], after, tonumber(most), visit)
+page[3] = walk(state, sets[state], after, tonumber(most), visit, latest == '1')
 return page

@@ -79,9 +79,15 @@ def result(queue: QueueKeys, job_id: str, *, now_ms: int | None = None) -> Opera
 
 
 def list_jobs(
-    queue: QueueKeys, state: JobState, *, after: str | None = None, limit: int = 50, now_ms: int | None = None
+    queue: QueueKeys,
+    state: JobState,
+    *,
+    after: str | None = None,
+    limit: int = 50,
+    latest_first: bool = False,
+    now_ms: int | None = None,
 ) -> Operation[Page]:
-    """A page of the jobs in `state`, in order; bodies are cut to `limits.PREVIEW_BYTES`.
+    """A page of the jobs in `state`, in order, or in the opposite one; bodies are cut to `limits.PREVIEW_BYTES`.
 
     `after` is the cursor of the page before. A page may be shorter than `limit`, even empty, though more follow
     (huge jobs, long stretches of deleted ones): only `after` None means the end.
@@ -103,6 +109,7 @@ def list_jobs(
         limit,
         constants.PREVIEW_BYTES,
         constants.PAGE_BUDGET_BYTES,
+        "1" if latest_first else "",
     )
     return Operation(_LIST, queue.select(_LIST.keys), args, decode)
 

@@ -30,9 +30,12 @@ def scan_jobs(
     after: str | None = None,
     limit: int = 50,
     looks: int = constants.SCAN_LOOKS,
+    latest_first: bool = False,
     now_ms: int | None = None,
 ) -> Operation[Scan]:
-    """Up to `limit` jobs in `state` that match, in order, of the next `looks`; bodies are cut as in a listing.
+    """Up to `limit` jobs in `state` that match, of the next `looks`; bodies are cut as in a listing.
+
+    In order, or (`latest_first`) in the opposite one.
 
     `after` is the cursor of the stretch before. A stretch may be shorter, even without a match, though more follow:
     only `after` None means the end. Raises InvalidArgumentError.
@@ -76,6 +79,7 @@ def scan_jobs(
         constants.SCAN_BUDGET_BYTES,
         *parts,
         constants.SCAN_MATCH_MAX_BYTES,
+        "1" if latest_first else "",
     )
     return Operation(_SCAN, queue.select(_SCAN.keys), args, decode)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from math import log2
+from typing import Any, Final, NamedTuple
 
 from django.utils import timezone
 
@@ -15,12 +16,12 @@ from queues.models import IncidentSeverity
 
 from ..incidents.findings import Finding
 from ..incidents.queue_findings import find_in_queues
-from ..incidents.severity import RANKS, impact_of, severity_of, worst_of
+from ..incidents.severity import RANKS, impact_of, severity_of
 from ..incidents.wording import title_of
 from ..permissions import User
 from .chart_data import histories_of_queues
 from .muted_letters import read_muted
-from .objectives import read_objectives
+from .objectives import Objectives, read_objectives
 from .visible_queues import PoolSurvey, VisiblePool, VisiblePools, visible_pools
 
 PAGE_QUEUES: Final = 50
@@ -29,9 +30,10 @@ SPARK_MINUTES: Final = 30
 Key = Callable[["QueueRow"], Any]
 
 NAME: Final = "name"
+SEVERITY: Final = "attention"
 SORT_KEYS: Final[Mapping[str, Key]] = {
     NAME: lambda row: row.place,
-    "attention": lambda row: row.trouble,
+    SEVERITY: lambda row: row.trouble,
     "ready": lambda row: row.queue.ready,
     "delayed": lambda row: row.queue.delayed,
     "retry": lambda row: row.queue.retry,
@@ -43,6 +45,7 @@ SORT_KEYS: Final[Mapping[str, Key]] = {
     "consumed": lambda row: row.queue.consumed_per_s,
     "acked": lambda row: row.queue.acked_per_s,
     "failed": lambda row: row.queue.failed_per_s,
+    "failing": lambda row: -1 if row.failing is None else row.failing,
     "wait_p50": lambda row: row.queue.wait_p50 or 0,
     "wait_p95": lambda row: row.queue.wait_p95 or 0,
     "wait_p99": lambda row: row.queue.wait_p99 or 0,
@@ -63,13 +66,12 @@ STATES: Final[Mapping[str, Callable[[QueueRow], bool]]] = {
     "completed": lambda row: row.queue.completed > 0,
     "blocked": lambda row: row.queue.blocked > 0,
     "grouped": lambda row: row.queue.grouped > 0,
-    "idle": lambda row: not (row.queue.size or row.queue.consumed_per_s or row.queue.published_per_s),
+    "idle": lambda row: row.is_idle,
 }
 """What rows can be narrowed to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class Trouble(NamedTuple):
     """Something that is wrong with a queue now."""
 
     kind: str
@@ -81,14 +83,19 @@ class Trouble:
         return title_of(self.kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueRow:
-    """A queue. `oldest_ms`: age of its oldest ready job when its pool was read. `troubles`: what is wrong with it."""
+class QueueRow(NamedTuple):
+    """A queue; a tuple, for there are thousands of them.
+
+    `oldest_ms`: age of its oldest ready job when its pool was read. `troubles`: what is wrong with it, the worst
+    first. `is_current`: whether its survey tells what goes on now.
+    """
 
     pool: str
     queue: FoundQueue
     oldest_ms: int | None
+    objective_ms: int
     troubles: tuple[Trouble, ...] = ()
+    is_current: bool = True
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -97,14 +104,31 @@ class QueueRow:
     @property
     def severity(self) -> IncidentSeverity | None:
         """That of the worst."""
-        return worst_of(trouble.severity for trouble in self.troubles)
+        return self.troubles[0].severity if self.troubles else None
 
     @property
-    def trouble(self) -> tuple[int, float]:
-        """The greater, the worse."""
+    def trouble(self) -> tuple[int, int]:
+        """The greater, the worse. Impacts of about one size are equal: rows do not change places all the time."""
         if self.severity is None:
-            return (0, 0.0)
-        return (len(RANKS) - RANKS[self.severity], max(trouble.impact for trouble in self.troubles))
+            return (0, 0)
+        return (len(RANKS) - RANKS[self.severity], round(log2(1 + max(trouble.impact for trouble in self.troubles))))
+
+    @property
+    def failing(self) -> float | None:
+        """The share of attempts that failed, of those that were acked or failed in the last minute; None: there were
+        none."""
+        ended = self.queue.acked_per_s + self.queue.failed_per_s
+        return self.queue.failed_per_s / ended if ended else None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its oldest ready job has waited for longer than the objective."""
+        return self.oldest_ms is not None and self.oldest_ms > self.objective_ms
+
+    @property
+    def is_idle(self) -> bool:
+        """It holds no job, and gets and delivers none."""
+        return not (self.queue.size or self.queue.consumed_per_s or self.queue.published_per_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +138,8 @@ class QueueFilter:
     text: str = ""
     namespace: str = ""
     state: str = ""
-    sort: str = NAME
-    descending: bool = False
+    sort: str = SEVERITY
+    descending: bool = True
     page: int = 1
 
 
@@ -179,31 +203,38 @@ def _rows(view: VisiblePool) -> list[QueueRow]:
     survey = view.survey
     if survey is None:
         return []
-    troubles = _troubles(survey, view)
+    objectives = read_objectives(pool=view.pool)
+    is_current = survey.is_current  # of an old one nothing is known but that it is old
+    troubles = _troubles(survey, view, objectives) if is_current else {}
     return [
         QueueRow(
             pool=view.pool,
             queue=queue,
             oldest_ms=queue.oldest_ready_ms(survey.read_at_ms),
+            objective_ms=objectives.of(queue.namespace, queue.queue),
             troubles=troubles.get((queue.namespace, queue.queue), ()),
+            is_current=is_current,
         )
         for queue in view.queues
     ]
 
 
-def _troubles(survey: PoolSurvey, view: VisiblePool) -> Mapping[tuple[str, str], tuple[Trouble, ...]]:
-    """By namespace and queue. Nothing is known from an old survey but that it is old."""
-    if not survey.is_current:
-        return {}
+def _troubles(
+    survey: PoolSurvey, view: VisiblePool, objectives: Objectives
+) -> Mapping[tuple[str, str], tuple[Trouble, ...]]:
+    """By namespace and queue, the worst first."""
     now = timezone.now()
-    objective = read_objectives(pool=survey.pool).of
     found: dict[tuple[str, str], list[Trouble]] = {}
     muted = read_muted(pool=survey.pool).of
     for one in find_in_queues(
-        view.queues, pool=survey.pool, read_at_ms=survey.read_at_ms, now=now, objective=objective, muted=muted
+        view.queues, pool=survey.pool, read_at_ms=survey.read_at_ms, now=now, objective=objectives.of, muted=muted
     ):
         found.setdefault((one.namespace, one.queue), []).append(_trouble(one, now))
-    return {place: tuple(troubles) for place, troubles in found.items()}
+    return {place: tuple(sorted(troubles, key=_by_severity)) for place, troubles in found.items()}
+
+
+def _by_severity(trouble: Trouble) -> tuple[int, float]:
+    return (RANKS[trouble.severity], -trouble.impact)
 
 
 def _trouble(finding: Finding, now: datetime) -> Trouble:

@@ -151,29 +151,38 @@ def count_jobs_in(*, place: QueuePlace, state: JobState) -> int:
 
 
 def find_jobs(
-    *, place: QueuePlace, state: JobState, wanted: JobFilter = NO_FILTER, after: str | None = None
+    *,
+    place: QueuePlace,
+    state: JobState,
+    wanted: JobFilter = NO_FILTER,
+    after: str | None = None,
+    latest_first: bool = False,
 ) -> JobsFound:
     """A page of the jobs in `state`, those that match `wanted`, in a bounded number of round trips.
 
+    In their order: next to be delivered, due, or ended first; or in the opposite one.
     Raises InvalidArgumentError, StoreUnavailableError.
     """
     engine = reading_engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     if wanted == NO_FILTER:
-        page = engine.run(list_jobs(queue, state, after=after, limit=PAGE_JOBS))
+        page = engine.run(list_jobs(queue, state, after=after, limit=PAGE_JOBS, latest_first=latest_first))
         return JobsFound(jobs=page.jobs, after=page.after)
     job_id = wanted.job_id.upper()
     if is_job_id(job_id) and wanted == JobFilter(job_id=wanted.job_id):
         found = engine.run(detail(queue, job_id))
         return JobsFound(jobs=(found,) if found and found.state is state else (), after=None, looked_at=1, size=1)
-    return engine.run(_scan(queue, state, wanted, after))
+    return engine.run(_scan(queue, state, wanted, after, latest_first))
 
 
-def _scan(queue: QueueKeys, state: JobState, wanted: JobFilter, after: str | None) -> Plan[JobsFound]:
+def _scan(
+    queue: QueueKeys, state: JobState, wanted: JobFilter, after: str | None, latest_first: bool
+) -> Plan[JobsFound]:
     jobs: list[JobDetail] = []
     looked_at = size = 0
     for _ in range(STRETCHES):
-        (part,) = yield [scan_jobs(queue, state, wanted, after=after, limit=PAGE_JOBS - len(jobs))]
+        limit = PAGE_JOBS - len(jobs)
+        (part,) = yield [scan_jobs(queue, state, wanted, after=after, limit=limit, latest_first=latest_first)]
         jobs += part.jobs
         looked_at += part.looked_at
         after, size = part.after, part.size

@@ -230,7 +230,9 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     ),
 }
 
-OPEN: Final = frozenset({"login", "logout", "set_language"})
+OPEN: Final = frozenset(
+    {"login", "logout", "set_language", "queue_columns", "queue_view_save", "queue_view_delete"},
+)
 """For everybody; they show and change nothing of a namespace."""
 
 EACH_PAGE: Final = pytest.mark.parametrize("name", PAGES)

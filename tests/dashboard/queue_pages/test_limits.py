@@ -40,7 +40,7 @@ def take(shop: Shop, count: int) -> None:
 def rows(text: str) -> list[tuple[str, str]]:
     """Key and what it waits for, in order."""
     found = re.findall(
-        r'<tr data-key="([^"]*)">(.*?)</tr>',
+        r'<tr data-key="([^"]*)"[^>]*>(.*?)</tr>',
         text.split('<table class="table stack limit-keys">', 1)[1].split("</table>")[0],
         re.S,
     )
@@ -132,14 +132,14 @@ def test_a_search_for_nothing_that_there_is_finds_nothing(bob: Client, shop: Sho
     answer = bob.get(f"{AT}limit-keys/?{query}")
 
     assert answer.status_code == 200
-    assert '<tr data-key="acme">' not in answer.text
+    assert '<tr data-key="acme"' not in answer.text
     assert "No limit key matches" in answer.text or "There are no more limit keys" in answer.text
 
 
 def test_an_address_that_means_nothing_is_the_first_page(bob: Client, shop: Shop) -> None:
     shop.publish(b"x", limit_key="acme")
 
-    assert '<tr data-key="acme">' in page(bob, "limit-keys/?after=-1")
+    assert '<tr data-key="acme"' in page(bob, "limit-keys/?after=-1")
 
 
 def test_jobs_show_their_limit_key(bob: Client, shop: Shop) -> None:

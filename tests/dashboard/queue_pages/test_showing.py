@@ -52,9 +52,46 @@ def test_pages_follow_each_other_by_cursor(bob: Client, shop: Shop) -> None:
     more = first.split('id="jobs-more" data-more="')[1].split('"')[0].replace("&amp;", "&")
     second = page(bob, more.removeprefix(AT))
 
-    assert [job_id in first for job_id in ids] == [True] * PAGE_JOBS + [False] * 3
-    assert [job_id in second for job_id in ids] == [False] * PAGE_JOBS + [True] * 3
+    assert [job_id in first for job_id in ids] == [False] * 3 + [True] * PAGE_JOBS, "the latest come first"
+    assert [job_id in second for job_id in ids] == [True] * 3 + [False] * PAGE_JOBS
     assert "data-more" not in second
+
+
+def test_the_order_of_jobs_is_chosen_and_kept(bob: Client, shop: Shop) -> None:
+    """Of dead jobs the latest come first, of delayed ones those that are due next."""
+    delayed = [shop.publish(b"x", delay_ms=60_000 * minutes)[0] for minutes in (1, 2)]
+    dead = [shop.job_in(JobState.DEAD) for _ in range(2)]
+
+    def order(query: str, ids: list[str]) -> list[str]:
+        text = page(bob, query)
+        return sorted(ids, key=text.index)
+
+    assert order("?state=dead", dead) == dead[::-1]
+    assert order("?state=dead&order=earliest", dead) == dead
+    assert order("?state=delayed", delayed) == delayed
+    assert order("?state=delayed&order=latest", delayed) == delayed[::-1]
+    text = page(bob, "?state=dead&order=earliest")
+    assert 'aria-sort="ascending"><a href="?state=dead"' in text
+    assert "jobs?state=dead&amp;order=earliest" in text, "what refreshes itself has the same order"
+
+
+def test_of_a_traceback_the_exception_is_shown(bob: Client, shop: Shop) -> None:
+    calls = "".join(f'  File "/app/part{number}.py", line {number}, in call\n' for number in range(9))
+    shop.job_in(JobState.DEAD, error=f"Traceback (most recent call last):\n{calls}KeyError: 'order <17>'\n")
+
+    text = page(bob, "?state=dead")
+
+    assert "KeyError: &#x27;order &lt;17&gt;&#x27;</bdi>" in text
+    assert "part1.py" not in text
+
+
+def test_charts_stand_above_the_jobs(bob: Client, shop: Shop) -> None:
+    (job_id,) = shop.publish(b"x")
+
+    text = page(bob)
+
+    for kind in ("throughput", "backlog", "wait", "run"):
+        assert text.index(f'charts/{kind}"') < text.index('class="tabs"') < text.index(job_id)
 
 
 def test_a_cursor_that_no_page_gave_out_is_refused(bob: Client) -> None:

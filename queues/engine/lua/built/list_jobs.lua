@@ -1,4 +1,4 @@
---{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be delivered, due, or ended first.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped", "lines"], "args": ["now_ms", "state", "after", "limit", "preview", "budget"], "rest": false, "replies": ["page"]}
+--{"name": "list_jobs", "purpose": "a page of the jobs in one state, in their order: next to be delivered, due, or ended first; or the other way.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "blocked", "grouped", "lines"], "args": ["now_ms", "state", "after", "limit", "preview", "budget", "latest"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -139,7 +139,43 @@ local function walk_zset(name_3, set_4, start, stop, visit_2)
  end
  return false
 end
-local function index_behind(index, id_5)
+local function rank_at(set_5, score_4, id_5)
+ local rank
+ do
+  local text_2 = string.format('%.0f', score_4)
+  local low_2, high_2 = redis.call('ZCOUNT', set_5, '-inf', '(' .. text_2), redis.call('ZCOUNT', set_5, '-inf', text_2)
+  while low_2 < high_2 do
+   local middle_2 = math.floor((low_2 + high_2) / 2)
+   if redis.call('ZRANGE', set_5, middle_2, middle_2)[1] > id_5 then
+    high_2 = middle_2
+   else
+    low_2 = middle_2 + 1
+   end
+  end
+  rank = low_2
+ end
+ return rank > 0 and redis.call('ZRANGE', set_5, rank - 1, rank - 1)[1] == id_5 and rank - 1 or rank
+end
+local function walk_zset_back(name_4, set_6, start_2, stop_2, visit_3)
+ while stop_2 > start_2 do
+  local first = math.max(start_2, stop_2 - 100)
+  local found_2 = redis.call('ZRANGE', set_6, first, stop_2 - 1, 'WITHSCORES')
+  local ids_3, scores = {
+  }, {
+  }
+  for i_4 = #found_2 - 1, 1, -2 do
+   ids_3[#ids_3 + 1], scores[#scores + 1] = found_2[i_4], found_2[i_4 + 1]
+  end
+  if show(ids_3, name_4, function(i_5)
+   return string.format('%.0f', tonumber(scores[i_5]))
+  end, visit_3) then
+   return true
+  end
+  stop_2 = first
+ end
+ return false
+end
+local function index_behind(index, id_6)
  local range_ready
  repeat
   local in_front = redis.call('LLEN', KEYS[5])
@@ -147,56 +183,119 @@ local function index_behind(index, id_5)
    range_ready = redis.call('LRANGE', KEYS[4], index, index)
    break
   end
-  local ids_3 = index < in_front and redis.call('LRANGE', KEYS[5], index, index) or {
+  local ids_4 = index < in_front and redis.call('LRANGE', KEYS[5], index, index) or {
   }
   if index >= in_front then
    local others = redis.call('LRANGE', KEYS[4], math.max(0, index - in_front), index - in_front)
-   for __5, id_6 in ipairs(others) do
-    ids_3[#ids_3 + 1] = id_6
+   for __5, id_7 in ipairs(others) do
+    ids_4[#ids_4 + 1] = id_7
    end
   end
-  range_ready = ids_3
+  range_ready = ids_4
  until true
- if range_ready[1] == id_5 then
+ if range_ready[1] == id_6 then
   return index + 1
  end
- local at_2 = redis.call('LPOS', KEYS[5], id_5, 'MAXLEN', 10000)
+ local at_2 = redis.call('LPOS', KEYS[5], id_6, 'MAXLEN', 10000)
  if at_2 then
   return at_2 + 1
  end
- at_2 = redis.call('LPOS', KEYS[4], id_5, 'MAXLEN', 10000)
+ at_2 = redis.call('LPOS', KEYS[4], id_6, 'MAXLEN', 10000)
  if at_2 then
   return at_2 + redis.call('LLEN', KEYS[5]) + 1
  end
  return index < 10000 / 2 and 0 or index
 end
-local function walk_list(start_2, visit_3)
+local function walk_list(start_3, visit_4)
  repeat
-  local ids_4
+  local ids_5
   repeat
-   local first, last = start_2, start_2 + 100 - 1
+   local first_2, last = start_3, start_3 + 100 - 1
    local in_front_2 = redis.call('LLEN', KEYS[5])
    if in_front_2 == 0 then
-    ids_4 = redis.call('LRANGE', KEYS[4], first, last)
+    ids_5 = redis.call('LRANGE', KEYS[4], first_2, last)
     break
    end
-   local ids_5 = first < in_front_2 and redis.call('LRANGE', KEYS[5], first, last) or {
+   local ids_6 = first_2 < in_front_2 and redis.call('LRANGE', KEYS[5], first_2, last) or {
    }
    if last >= in_front_2 then
-    local others_2 = redis.call('LRANGE', KEYS[4], math.max(0, first - in_front_2), last - in_front_2)
-    for __6, id_7 in ipairs(others_2) do
-     ids_5[#ids_5 + 1] = id_7
+    local others_2 = redis.call('LRANGE', KEYS[4], math.max(0, first_2 - in_front_2), last - in_front_2)
+    for __6, id_8 in ipairs(others_2) do
+     ids_6[#ids_6 + 1] = id_8
     end
    end
-   ids_4 = ids_5
+   ids_5 = ids_6
   until true
-  if show(ids_4, 'list', function(i_4)
-   return start_2 + i_4 - 1
-  end, visit_3) then
+  if show(ids_5, 'list', function(i_6)
+   return start_3 + i_6 - 1
+  end, visit_4) then
    return true
   end
-  start_2 = start_2 + #ids_4
- until #ids_4 == 0
+  start_3 = start_3 + #ids_5
+ until #ids_5 == 0
+ return false
+end
+local function index_at(index_2, id_9)
+ local range_ready_2
+ repeat
+  local in_front_3 = redis.call('LLEN', KEYS[5])
+  if in_front_3 == 0 then
+   range_ready_2 = redis.call('LRANGE', KEYS[4], index_2, index_2)
+   break
+  end
+  local ids_7 = index_2 < in_front_3 and redis.call('LRANGE', KEYS[5], index_2, index_2) or {
+  }
+  if index_2 >= in_front_3 then
+   local others_3 = redis.call('LRANGE', KEYS[4], math.max(0, index_2 - in_front_3), index_2 - in_front_3)
+   for __7, id_10 in ipairs(others_3) do
+    ids_7[#ids_7 + 1] = id_10
+   end
+  end
+  range_ready_2 = ids_7
+ until true
+ if range_ready_2[1] == id_9 then
+  return index_2
+ end
+ local at_3 = redis.call('LPOS', KEYS[4], id_9, 'RANK', -1, 'MAXLEN', 10000)
+ if at_3 then
+  return at_3 + redis.call('LLEN', KEYS[5])
+ end
+ return redis.call('LPOS', KEYS[5], id_9, 'MAXLEN', 10000) or index_2
+end
+local function walk_list_back(stop_3, visit_5)
+ while stop_3 > 0 do
+  local first_3 = math.max(0, stop_3 - 100)
+  local range_ready_3
+  repeat
+   local last_2 = stop_3 - 1
+   local in_front_4 = redis.call('LLEN', KEYS[5])
+   if in_front_4 == 0 then
+    range_ready_3 = redis.call('LRANGE', KEYS[4], first_3, last_2)
+    break
+   end
+   local ids_8 = first_3 < in_front_4 and redis.call('LRANGE', KEYS[5], first_3, last_2) or {
+   }
+   if last_2 >= in_front_4 then
+    local others_4 = redis.call('LRANGE', KEYS[4], math.max(0, first_3 - in_front_4), last_2 - in_front_4)
+    for __8, id_11 in ipairs(others_4) do
+     ids_8[#ids_8 + 1] = id_11
+    end
+   end
+   range_ready_3 = ids_8
+  until true
+  local found_3, ids_9 = range_ready_3, {
+  }
+  for i_7 = #found_3, 1, -1 do
+   ids_9[#ids_9 + 1] = found_3[i_7]
+  end
+  local last_3 = first_3 + #found_3
+  if show(ids_9, 'list', function(i_8)
+   return last_3 - i_8
+  end, visit_5) then
+   return true
+  end
+  stop_3 = first_3
+ end
  return false
 end
 local function from_hex(digits)
@@ -204,15 +303,15 @@ local function from_hex(digits)
   return string.char(tonumber(pair, 16))
  end))
 end
-local function walk_lines(member, visit_4)
+local function walk_lines(member, visit_6)
  repeat
   local members
   do
    local member_2 = member
    members = redis.call('ZRANGEBYLEX', KEYS[15], member_2 and '(' .. member_2 or '-', '+', 'LIMIT', 0, 100)
   end
-  for __7, its_member in ipairs(members) do
-   if walk_left == 0 or not visit_4(string.sub(its_member, -26)) then
+  for __9, its_member in ipairs(members) do
+   if walk_left == 0 or not visit_6(string.sub(its_member, -26)) then
     return true
    end
    walk_left = walk_left - 1
@@ -227,6 +326,66 @@ local function walk_lines(member, visit_4)
   end
  until #members < 100
  return false
+end
+local function walk_lines_back(member_3, visit_7)
+ repeat
+  local members_2 = redis.call('ZREVRANGEBYLEX', KEYS[15], member_3 and '(' .. member_3 or '+', '-', 'LIMIT', 0, 100)
+  for __10, its_member_2 in ipairs(members_2) do
+   if walk_left == 0 or not visit_7(string.sub(its_member_2, -26)) then
+    return true
+   end
+   walk_left = walk_left - 1
+   local to_hex_2
+   do
+    to_hex_2 = (string.gsub(its_member_2, '.', function(character_2)
+     return string.format('%02x', string.byte(character_2))
+    end))
+   end
+   walk_place = 'keyed:0:' .. to_hex_2
+   member_3 = its_member_2
+  end
+ until #members_2 < 100
+ return false
+end
+local function walk_ready(segment, index_3, id_12, visit_8)
+ if segment == 'keyed' then
+  return walk_lines(from_hex(id_12), visit_8)
+ end
+ local below = string.format('(%.0f', 1759218604441600)
+ local middle_3 = redis.call('ZCOUNT', KEYS[6], '-inf', below)
+ if segment ~= 'list' and segment ~= 'low' then
+  local start_4 = segment == 'high' and rank_behind(KEYS[6], index_3, id_12) or 0
+  if walk_zset('high', KEYS[6], start_4, middle_3, visit_8) then
+   return true
+  end
+ end
+ if segment ~= 'low' and walk_list(segment == 'list' and index_behind(index_3, id_12) or 0, visit_8) then
+  return true
+ end
+ local start_5 = segment == 'low' and math.max(middle_3, rank_behind(KEYS[6], index_3, id_12)) or middle_3
+ return walk_zset('low', KEYS[6], start_5, redis.call('ZCARD', KEYS[6]), visit_8) or walk_lines(nil, visit_8)
+end
+local function walk_ready_back(segment_2, index_4, id_13, visit_9)
+ if not segment_2 or segment_2 == 'keyed' then
+  if walk_lines_back(segment_2 and from_hex(id_13), visit_9) then
+   return true
+  end
+ end
+ local middle_4 = redis.call('ZCOUNT', KEYS[6], '-inf', string.format('(%.0f', 1759218604441600))
+ if segment_2 ~= 'list' and segment_2 ~= 'high' then
+  local stop_4 = segment_2 == 'low' and rank_at(KEYS[6], index_4, id_13) or redis.call('ZCARD', KEYS[6])
+  if walk_zset_back('low', KEYS[6], middle_4, stop_4, visit_9) then
+   return true
+  end
+ end
+ if segment_2 ~= 'high' then
+  local stop_5 = segment_2 == 'list' and index_at(index_4, id_13) or redis.call('LLEN', KEYS[5]) + redis.call('LLEN', KEYS[4])
+  if walk_list_back(stop_5, visit_9) then
+   return true
+  end
+ end
+ local stop_6 = segment_2 == 'high' and math.min(middle_4, rank_at(KEYS[6], index_4, id_13)) or middle_4
+ return walk_zset_back('high', KEYS[6], 0, stop_6, visit_9)
 end
 ARGV[4], ARGV[5], ARGV[6] = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local sets = {
@@ -244,8 +403,8 @@ local page = {
  '',
 }
 local looked = false
-local function add(id_8)
- local size_2 = redis.call('HSTRLEN', KEYS[1], id_8)
+local function add(id_14)
+ local size_2 = redis.call('HSTRLEN', KEYS[1], id_14)
  if size_2 == 0 then
   return true
  end
@@ -254,45 +413,22 @@ local function add(id_8)
  end
  looked = true
  ARGV[6] = ARGV[6] - size_2 - 4096
- page[#page + 1] = look(id_8, ARGV[5], ARGV[2], sets[ARGV[2]])
+ page[#page + 1] = look(id_14, ARGV[5], ARGV[2], sets[ARGV[2]])
  return true
 end
 local walk
 do
- local name_4, set_5, from = ARGV[2], sets[ARGV[2]], ARGV[3]
- local segment, index_2, id_9 = string.match(from, '^(%a+):(%d+):(%w+)$')
- index_2 = tonumber(index_2)
+ local name_5, set_7, from, latest = ARGV[2], sets[ARGV[2]], ARGV[3], ARGV[7] == '1'
+ local segment_3, index_5, id_15 = string.match(from, '^(%a+):(%d+):(%w+)$')
+ index_5 = tonumber(index_5)
  walk_left, walk_place = 10000, from
  local more
- if name_4 == 'ready' then
-  do
-   local result
-   repeat
-    local index_3 = index_2
-    if segment == 'keyed' then
-     result = walk_lines(from_hex(id_9), add)
-     break
-    end
-    local below = string.format('(%.0f', 1759218604441600)
-    local middle_2 = redis.call('ZCOUNT', KEYS[6], '-inf', below)
-    if segment ~= 'list' and segment ~= 'low' then
-     local start_3 = segment == 'high' and rank_behind(KEYS[6], index_3, id_9) or 0
-     if walk_zset('high', KEYS[6], start_3, middle_2, add) then
-      result = true
-      break
-     end
-    end
-    if segment ~= 'low' and walk_list(segment == 'list' and index_behind(index_3, id_9) or 0, add) then
-     result = true
-     break
-    end
-    local start_4 = segment == 'low' and math.max(middle_2, rank_behind(KEYS[6], index_3, id_9)) or middle_2
-    result = walk_zset('low', KEYS[6], start_4, redis.call('ZCARD', KEYS[6]), add) or walk_lines(nil, add)
-   until true
-   more = result
-  end
+ if name_5 == 'ready' then
+  more = (latest and walk_ready_back or walk_ready)(segment_3, index_5, id_15, add)
+ elseif latest then
+  more = walk_zset_back(name_5, set_7, 0, segment_3 == name_5 and rank_at(set_7, index_5, id_15) or redis.call('ZCARD', set_7), add)
  else
-  more = walk_zset(name_4, set_5, segment == name_4 and rank_behind(set_5, index_2, id_9) or 0, redis.call('ZCARD', set_5), add)
+  more = walk_zset(name_5, set_7, segment_3 == name_5 and rank_behind(set_7, index_5, id_15) or 0, redis.call('ZCARD', set_7), add)
  end
  walk = more and walk_place or ''
 end

@@ -1,4 +1,4 @@
---{"name": "scan_jobs", "purpose": "the jobs of one state that match a filter, found by looking at so many of them one after another.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "blocked", "grouped", "lines"], "args": ["now_ms", "queue", "state", "after", "limit", "most", "preview", "budget", "id_text", "key_text", "name", "value", "error_text", "body_text", "match_max"], "rest": false, "replies": ["page"]}
+--{"name": "scan_jobs", "purpose": "the jobs of one state that match a filter, found by looking at so many of them one after another.", "keys": ["jobs", "runs", "results", "ready", "front", "prio", "priorities", "delayed", "retry", "working", "dead", "completed", "flags", "blocked", "grouped", "lines"], "args": ["now_ms", "queue", "state", "after", "limit", "most", "preview", "budget", "id_text", "key_text", "name", "value", "error_text", "body_text", "match_max", "latest"], "rest": false, "replies": ["page"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
@@ -89,7 +89,43 @@ local function walk_zset(name_3, set_3, start, stop, visit_2)
  end
  return false
 end
-local function index_behind(index, id_4)
+local function rank_at(set_4, score_3, id_4)
+ local rank
+ do
+  local text_2 = string.format('%.0f', score_3)
+  local low_2, high_2 = redis.call('ZCOUNT', set_4, '-inf', '(' .. text_2), redis.call('ZCOUNT', set_4, '-inf', text_2)
+  while low_2 < high_2 do
+   local middle_2 = math.floor((low_2 + high_2) / 2)
+   if redis.call('ZRANGE', set_4, middle_2, middle_2)[1] > id_4 then
+    high_2 = middle_2
+   else
+    low_2 = middle_2 + 1
+   end
+  end
+  rank = low_2
+ end
+ return rank > 0 and redis.call('ZRANGE', set_4, rank - 1, rank - 1)[1] == id_4 and rank - 1 or rank
+end
+local function walk_zset_back(name_4, set_5, start_2, stop_2, visit_3)
+ while stop_2 > start_2 do
+  local first = math.max(start_2, stop_2 - 100)
+  local found_2 = redis.call('ZRANGE', set_5, first, stop_2 - 1, 'WITHSCORES')
+  local ids_3, scores = {
+  }, {
+  }
+  for i_4 = #found_2 - 1, 1, -2 do
+   ids_3[#ids_3 + 1], scores[#scores + 1] = found_2[i_4], found_2[i_4 + 1]
+  end
+  if show(ids_3, name_4, function(i_5)
+   return string.format('%.0f', tonumber(scores[i_5]))
+  end, visit_3) then
+   return true
+  end
+  stop_2 = first
+ end
+ return false
+end
+local function index_behind(index, id_5)
  local range_ready
  repeat
   local in_front = redis.call('LLEN', KEYS[5])
@@ -97,56 +133,119 @@ local function index_behind(index, id_4)
    range_ready = redis.call('LRANGE', KEYS[4], index, index)
    break
   end
-  local ids_3 = index < in_front and redis.call('LRANGE', KEYS[5], index, index) or {
+  local ids_4 = index < in_front and redis.call('LRANGE', KEYS[5], index, index) or {
   }
   if index >= in_front then
    local others = redis.call('LRANGE', KEYS[4], math.max(0, index - in_front), index - in_front)
-   for _, id_5 in ipairs(others) do
-    ids_3[#ids_3 + 1] = id_5
+   for _, id_6 in ipairs(others) do
+    ids_4[#ids_4 + 1] = id_6
    end
   end
-  range_ready = ids_3
+  range_ready = ids_4
  until true
- if range_ready[1] == id_4 then
+ if range_ready[1] == id_5 then
   return index + 1
  end
- local at_2 = redis.call('LPOS', KEYS[5], id_4, 'MAXLEN', 10000)
+ local at_2 = redis.call('LPOS', KEYS[5], id_5, 'MAXLEN', 10000)
  if at_2 then
   return at_2 + 1
  end
- at_2 = redis.call('LPOS', KEYS[4], id_4, 'MAXLEN', 10000)
+ at_2 = redis.call('LPOS', KEYS[4], id_5, 'MAXLEN', 10000)
  if at_2 then
   return at_2 + redis.call('LLEN', KEYS[5]) + 1
  end
  return index < 10000 / 2 and 0 or index
 end
-local function walk_list(start_2, visit_3)
+local function walk_list(start_3, visit_4)
  repeat
-  local ids_4
+  local ids_5
   repeat
-   local first, last = start_2, start_2 + 100 - 1
+   local first_2, last = start_3, start_3 + 100 - 1
    local in_front_2 = redis.call('LLEN', KEYS[5])
    if in_front_2 == 0 then
-    ids_4 = redis.call('LRANGE', KEYS[4], first, last)
+    ids_5 = redis.call('LRANGE', KEYS[4], first_2, last)
     break
    end
-   local ids_5 = first < in_front_2 and redis.call('LRANGE', KEYS[5], first, last) or {
+   local ids_6 = first_2 < in_front_2 and redis.call('LRANGE', KEYS[5], first_2, last) or {
    }
    if last >= in_front_2 then
-    local others_2 = redis.call('LRANGE', KEYS[4], math.max(0, first - in_front_2), last - in_front_2)
-    for __2, id_6 in ipairs(others_2) do
-     ids_5[#ids_5 + 1] = id_6
+    local others_2 = redis.call('LRANGE', KEYS[4], math.max(0, first_2 - in_front_2), last - in_front_2)
+    for __2, id_7 in ipairs(others_2) do
+     ids_6[#ids_6 + 1] = id_7
     end
    end
-   ids_4 = ids_5
+   ids_5 = ids_6
   until true
-  if show(ids_4, 'list', function(i_4)
-   return start_2 + i_4 - 1
-  end, visit_3) then
+  if show(ids_5, 'list', function(i_6)
+   return start_3 + i_6 - 1
+  end, visit_4) then
    return true
   end
-  start_2 = start_2 + #ids_4
- until #ids_4 == 0
+  start_3 = start_3 + #ids_5
+ until #ids_5 == 0
+ return false
+end
+local function index_at(index_2, id_8)
+ local range_ready_2
+ repeat
+  local in_front_3 = redis.call('LLEN', KEYS[5])
+  if in_front_3 == 0 then
+   range_ready_2 = redis.call('LRANGE', KEYS[4], index_2, index_2)
+   break
+  end
+  local ids_7 = index_2 < in_front_3 and redis.call('LRANGE', KEYS[5], index_2, index_2) or {
+  }
+  if index_2 >= in_front_3 then
+   local others_3 = redis.call('LRANGE', KEYS[4], math.max(0, index_2 - in_front_3), index_2 - in_front_3)
+   for __3, id_9 in ipairs(others_3) do
+    ids_7[#ids_7 + 1] = id_9
+   end
+  end
+  range_ready_2 = ids_7
+ until true
+ if range_ready_2[1] == id_8 then
+  return index_2
+ end
+ local at_3 = redis.call('LPOS', KEYS[4], id_8, 'RANK', -1, 'MAXLEN', 10000)
+ if at_3 then
+  return at_3 + redis.call('LLEN', KEYS[5])
+ end
+ return redis.call('LPOS', KEYS[5], id_8, 'MAXLEN', 10000) or index_2
+end
+local function walk_list_back(stop_3, visit_5)
+ while stop_3 > 0 do
+  local first_3 = math.max(0, stop_3 - 100)
+  local range_ready_3
+  repeat
+   local last_2 = stop_3 - 1
+   local in_front_4 = redis.call('LLEN', KEYS[5])
+   if in_front_4 == 0 then
+    range_ready_3 = redis.call('LRANGE', KEYS[4], first_3, last_2)
+    break
+   end
+   local ids_8 = first_3 < in_front_4 and redis.call('LRANGE', KEYS[5], first_3, last_2) or {
+   }
+   if last_2 >= in_front_4 then
+    local others_4 = redis.call('LRANGE', KEYS[4], math.max(0, first_3 - in_front_4), last_2 - in_front_4)
+    for __4, id_10 in ipairs(others_4) do
+     ids_8[#ids_8 + 1] = id_10
+    end
+   end
+   range_ready_3 = ids_8
+  until true
+  local found_3, ids_9 = range_ready_3, {
+  }
+  for i_7 = #found_3, 1, -1 do
+   ids_9[#ids_9 + 1] = found_3[i_7]
+  end
+  local last_3 = first_3 + #found_3
+  if show(ids_9, 'list', function(i_8)
+   return last_3 - i_8
+  end, visit_5) then
+   return true
+  end
+  stop_3 = first_3
+ end
  return false
 end
 local function from_hex(digits)
@@ -154,15 +253,15 @@ local function from_hex(digits)
   return string.char(tonumber(pair, 16))
  end))
 end
-local function walk_lines(member, visit_4)
+local function walk_lines(member, visit_6)
  repeat
   local members
   do
    local member_2 = member
    members = redis.call('ZRANGEBYLEX', KEYS[16], member_2 and '(' .. member_2 or '-', '+', 'LIMIT', 0, 100)
   end
-  for __3, its_member in ipairs(members) do
-   if walk_left == 0 or not visit_4(string.sub(its_member, -26)) then
+  for __5, its_member in ipairs(members) do
+   if walk_left == 0 or not visit_6(string.sub(its_member, -26)) then
     return true
    end
    walk_left = walk_left - 1
@@ -177,6 +276,66 @@ local function walk_lines(member, visit_4)
   end
  until #members < 100
  return false
+end
+local function walk_lines_back(member_3, visit_7)
+ repeat
+  local members_2 = redis.call('ZREVRANGEBYLEX', KEYS[16], member_3 and '(' .. member_3 or '+', '-', 'LIMIT', 0, 100)
+  for __6, its_member_2 in ipairs(members_2) do
+   if walk_left == 0 or not visit_7(string.sub(its_member_2, -26)) then
+    return true
+   end
+   walk_left = walk_left - 1
+   local to_hex_2
+   do
+    to_hex_2 = (string.gsub(its_member_2, '.', function(character_2)
+     return string.format('%02x', string.byte(character_2))
+    end))
+   end
+   walk_place = 'keyed:0:' .. to_hex_2
+   member_3 = its_member_2
+  end
+ until #members_2 < 100
+ return false
+end
+local function walk_ready(segment, index_3, id_11, visit_8)
+ if segment == 'keyed' then
+  return walk_lines(from_hex(id_11), visit_8)
+ end
+ local below = string.format('(%.0f', 1759218604441600)
+ local middle_3 = redis.call('ZCOUNT', KEYS[6], '-inf', below)
+ if segment ~= 'list' and segment ~= 'low' then
+  local start_4 = segment == 'high' and rank_behind(KEYS[6], index_3, id_11) or 0
+  if walk_zset('high', KEYS[6], start_4, middle_3, visit_8) then
+   return true
+  end
+ end
+ if segment ~= 'low' and walk_list(segment == 'list' and index_behind(index_3, id_11) or 0, visit_8) then
+  return true
+ end
+ local start_5 = segment == 'low' and math.max(middle_3, rank_behind(KEYS[6], index_3, id_11)) or middle_3
+ return walk_zset('low', KEYS[6], start_5, redis.call('ZCARD', KEYS[6]), visit_8) or walk_lines(nil, visit_8)
+end
+local function walk_ready_back(segment_2, index_4, id_12, visit_9)
+ if not segment_2 or segment_2 == 'keyed' then
+  if walk_lines_back(segment_2 and from_hex(id_12), visit_9) then
+   return true
+  end
+ end
+ local middle_4 = redis.call('ZCOUNT', KEYS[6], '-inf', string.format('(%.0f', 1759218604441600))
+ if segment_2 ~= 'list' and segment_2 ~= 'high' then
+  local stop_4 = segment_2 == 'low' and rank_at(KEYS[6], index_4, id_12) or redis.call('ZCARD', KEYS[6])
+  if walk_zset_back('low', KEYS[6], middle_4, stop_4, visit_9) then
+   return true
+  end
+ end
+ if segment_2 ~= 'high' then
+  local stop_5 = segment_2 == 'list' and index_at(index_4, id_12) or redis.call('LLEN', KEYS[5]) + redis.call('LLEN', KEYS[4])
+  if walk_list_back(stop_5, visit_9) then
+   return true
+  end
+ end
+ local stop_6 = segment_2 == 'high' and math.min(middle_4, rank_at(KEYS[6], index_4, id_12)) or middle_4
+ return walk_zset_back('high', KEYS[6], 0, stop_6, visit_9)
 end
 ARGV[5], ARGV[7], ARGV[8], ARGV[15] = tonumber(ARGV[5]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[15])
 ARGV[9], ARGV[10], ARGV[12] = string.lower(ARGV[9]), string.lower(ARGV[10]), string.lower(ARGV[12])
@@ -200,22 +359,22 @@ local page = {
 }
 local matched = 0
 local SEARCH_COST, LOWER_COST = 128, 4
-local function has(text_2, part)
+local function has(text_3, part)
  if part == '' then
   return true
  end
- ARGV[8] = ARGV[8] - SEARCH_COST - #text_2 * (LOWER_COST + #part / 64)
- return string.find(string.lower(text_2), part, 1, true) ~= nil
+ ARGV[8] = ARGV[8] - SEARCH_COST - #text_3 * (LOWER_COST + #part / 64)
+ return string.find(string.lower(text_3), part, 1, true) ~= nil
 end
-local function last_error(id_7)
- local raw_2 = redis.call('HGET', KEYS[2], id_7) or ''
- local history, at_3, text_3 = raw_2 ~= '' and unpack_run(raw_2).history or '', 1, ''
+local function last_error(id_13)
+ local raw_2 = redis.call('HGET', KEYS[2], id_13) or ''
+ local history, at_4, text_4 = raw_2 ~= '' and unpack_run(raw_2).history or '', 1, ''
  ARGV[8] = ARGV[8] - #raw_2
- while at_3 <= #history do
-  local __4
-  __4, __4, __4, __4, __4, text_3, at_3 = struct.unpack('>I4I6I6BBc0Hc0', history, at_3)
+ while at_4 <= #history do
+  local __7
+  __7, __7, __7, __7, __7, text_4, at_4 = struct.unpack('>I4I6I6BBc0Hc0', history, at_4)
  end
- return text_3
+ return text_4
 end
 local function matches_attributes(json)
  if ARGV[11] .. ARGV[12] == '' then
@@ -247,11 +406,11 @@ local function matches_attributes(json)
  end
  return false
 end
-local function visit_5(id_8)
+local function visit_10(id_14)
  if matched >= ARGV[5] then
   return false
  end
- local size = redis.call('HSTRLEN', KEYS[1], id_8)
+ local size = redis.call('HSTRLEN', KEYS[1], id_14)
  if size == 0 then
   return true
  end
@@ -268,47 +427,47 @@ local function visit_5(id_8)
    has_3 = true
    break
   end
-  ARGV[8] = ARGV[8] - SEARCH_COST - #id_8 * (LOWER_COST + #part_3 / 64)
-  has_3 = string.find(string.lower(id_8), part_3, 1, true) ~= nil
+  ARGV[8] = ARGV[8] - SEARCH_COST - #id_14 * (LOWER_COST + #part_3 / 64)
+  has_3 = string.find(string.lower(id_14), part_3, 1, true) ~= nil
  until true
  if not has_3 then
   return true
  end
- if ARGV[13] ~= '' and not has(last_error(id_8), ARGV[13]) then
+ if ARGV[13] ~= '' and not has(last_error(id_14), ARGV[13]) then
   return true
  end
  ARGV[8] = ARGV[8] - size
- local raw_3 = redis.call('HGET', KEYS[1], id_8)
+ local raw_3 = redis.call('HGET', KEYS[1], id_14)
  local value_2 = not reads_record
  if not value_2 then
   local matches_record
   repeat
-   local __5, __6, __7, options_2, body_at
+   local __8, __9, __10, options_2, body_at
    do
-    local bits, tries_2, expires_2, at_4 = struct.unpack('>BHI6', raw_3)
+    local bits, tries_2, expires_2, at_5 = struct.unpack('>BHI6', raw_3)
     local due_ms_2, options_3 = nil, ''
     if bits >= 2 then
-     due_ms_2, at_4 = struct.unpack('>I6', raw_3, at_4)
+     due_ms_2, at_5 = struct.unpack('>I6', raw_3, at_5)
      bits = bits - 2
     end
     if bits == 1 then
-     options_3, at_4 = struct.unpack('>Hc0', raw_3, at_4)
+     options_3, at_5 = struct.unpack('>Hc0', raw_3, at_5)
     end
-    __5, __6, __7, options_2, body_at = tries_2, expires_2, due_ms_2, options_3, at_4
+    __8, __9, __10, options_2, body_at = tries_2, expires_2, due_ms_2, options_3, at_5
    end
    local its_key, attributes = '', ''
    if options_2 ~= '' then
-    __7, __7, __7, __7, its_key, attributes = struct.unpack('>I6BI6I6Hc0Hc0', options_2)
+    __10, __10, __10, __10, its_key, attributes = struct.unpack('>I6BI6I6Hc0Hc0', options_2)
    end
    local has_4
    repeat
-    local text_4, part_4 = its_key, ARGV[10]
+    local text_5, part_4 = its_key, ARGV[10]
     if part_4 == '' then
      has_4 = true
      break
     end
-    ARGV[8] = ARGV[8] - SEARCH_COST - #text_4 * (LOWER_COST + #part_4 / 64)
-    has_4 = string.find(string.lower(text_4), part_4, 1, true) ~= nil
+    ARGV[8] = ARGV[8] - SEARCH_COST - #text_5 * (LOWER_COST + #part_4 / 64)
+    has_4 = string.find(string.lower(text_5), part_4, 1, true) ~= nil
    until true
    if not (has_4 and matches_attributes(attributes)) then
     matches_record = false
@@ -322,13 +481,13 @@ local function visit_5(id_8)
    if not value_3 then
     local has_5
     repeat
-     local text_5, part_5 = string.sub(raw_3, body_at), ARGV[14]
+     local text_6, part_5 = string.sub(raw_3, body_at), ARGV[14]
      if part_5 == '' then
       has_5 = true
       break
      end
-     ARGV[8] = ARGV[8] - SEARCH_COST - #text_5 * (LOWER_COST + #part_5 / 64)
-     has_5 = string.find(string.lower(text_5), part_5, 1, true) ~= nil
+     ARGV[8] = ARGV[8] - SEARCH_COST - #text_6 * (LOWER_COST + #part_5 / 64)
+     has_5 = string.find(string.lower(text_6), part_5, 1, true) ~= nil
     until true
     value_3 = has_5
    end
@@ -336,31 +495,31 @@ local function visit_5(id_8)
   until true
   value_2 = matches_record
  end
- local found_2 = value_2
- if not found_2 then
+ local found_4 = value_2
+ if not found_4 then
   return true
  end
- local known = found_2 ~= 'unknown'
+ local known = found_4 ~= 'unknown'
  local job
  repeat
-  local preview, known_2, set_4, raw_4 = known and ARGV[7], ARGV[3], sets[ARGV[3]], raw_3
-  local raw_run = redis.call('HGET', KEYS[2], id_8)
+  local preview, known_2, set_6, raw_4 = known and ARGV[7], ARGV[3], sets[ARGV[3]], raw_3
+  local raw_run = redis.call('HGET', KEYS[2], id_14)
   local expires_3
   repeat
    if raw_run then
     expires_3 = (struct.unpack('>I6', raw_run, 10))
     break
    end
-   local raw_5 = redis.call('HGET', KEYS[1], id_8)
+   local raw_5 = redis.call('HGET', KEYS[1], id_14)
    expires_3 = raw_5 and (struct.unpack('>I6', raw_5, 4))
   until true
   if not expires_3 then
    job = nil
    break
   end
-  local state, score_3 = known_2, set_4 and redis.call('ZSCORE', set_4, id_8) or ''
+  local state, score_4 = known_2, set_6 and redis.call('ZSCORE', set_6, id_14) or ''
   if not known_2 then
-   state, score_3 = find_state(id_8)
+   state, score_4 = find_state(id_14)
   end
   local value_4
   do
@@ -379,20 +538,20 @@ local function visit_5(id_8)
    job = nil
    break
   end
-  raw_4 = raw_4 or redis.call('HGET', KEYS[1], id_8)
-  local __8, __9, __10, __11, body_at_2
+  raw_4 = raw_4 or redis.call('HGET', KEYS[1], id_14)
+  local __11, __12, __13, __14, body_at_2
   do
    local raw_6 = raw_4
-   local bits_2, tries_3, expires_5, at_5 = struct.unpack('>BHI6', raw_6)
+   local bits_2, tries_3, expires_5, at_6 = struct.unpack('>BHI6', raw_6)
    local due_ms_3, options_4 = nil, ''
    if bits_2 >= 2 then
-    due_ms_3, at_5 = struct.unpack('>I6', raw_6, at_5)
+    due_ms_3, at_6 = struct.unpack('>I6', raw_6, at_6)
     bits_2 = bits_2 - 2
    end
    if bits_2 == 1 then
-    options_4, at_5 = struct.unpack('>Hc0', raw_6, at_5)
+    options_4, at_6 = struct.unpack('>Hc0', raw_6, at_6)
    end
-   __8, __9, __10, __11, body_at_2 = tries_3, expires_5, due_ms_3, options_4, at_5
+   __11, __12, __13, __14, body_at_2 = tries_3, expires_5, due_ms_3, options_4, at_6
   end
   local size_2 = #raw_4 - body_at_2 + 1
   if preview then
@@ -400,7 +559,7 @@ local function visit_5(id_8)
   end
   local priority_of
   repeat
-   local place = redis.call('HGET', KEYS[7], id_8)
+   local place = redis.call('HGET', KEYS[7], id_14)
    local zero = (place and string.find(place, '%z'))
    if zero then
     priority_of = 100 - string.byte(place, zero + 1)
@@ -409,13 +568,13 @@ local function visit_5(id_8)
    priority_of = tonumber(place or 0)
   until true
   job = {
-   id_8,
+   id_14,
    state,
-   score_3,
+   score_4,
    raw_4,
    raw_run or '',
    priority_of,
-   redis.call('HEXISTS', KEYS[3], id_8) == 1 and redis.call('HSTRLEN', KEYS[3], id_8) or -1,
+   redis.call('HEXISTS', KEYS[3], id_14) == 1 and redis.call('HSTRLEN', KEYS[3], id_14) or -1,
    size_2,
   }
  until true
@@ -431,40 +590,17 @@ local function visit_5(id_8)
 end
 local walk
 do
- local name_4, set_5, from, most = ARGV[3], sets[ARGV[3]], ARGV[4], tonumber(ARGV[6])
- local segment, index_2, id_9 = string.match(from, '^(%a+):(%d+):(%w+)$')
- index_2 = tonumber(index_2)
+ local name_5, set_7, from, most, latest = ARGV[3], sets[ARGV[3]], ARGV[4], tonumber(ARGV[6]), ARGV[16] == '1'
+ local segment_3, index_5, id_15 = string.match(from, '^(%a+):(%d+):(%w+)$')
+ index_5 = tonumber(index_5)
  walk_left, walk_place = most, from
  local more
- if name_4 == 'ready' then
-  do
-   local result
-   repeat
-    local index_3 = index_2
-    if segment == 'keyed' then
-     result = walk_lines(from_hex(id_9), visit_5)
-     break
-    end
-    local below = string.format('(%.0f', 1759218604441600)
-    local middle_2 = redis.call('ZCOUNT', KEYS[6], '-inf', below)
-    if segment ~= 'list' and segment ~= 'low' then
-     local start_3 = segment == 'high' and rank_behind(KEYS[6], index_3, id_9) or 0
-     if walk_zset('high', KEYS[6], start_3, middle_2, visit_5) then
-      result = true
-      break
-     end
-    end
-    if segment ~= 'low' and walk_list(segment == 'list' and index_behind(index_3, id_9) or 0, visit_5) then
-     result = true
-     break
-    end
-    local start_4 = segment == 'low' and math.max(middle_2, rank_behind(KEYS[6], index_3, id_9)) or middle_2
-    result = walk_zset('low', KEYS[6], start_4, redis.call('ZCARD', KEYS[6]), visit_5) or walk_lines(nil, visit_5)
-   until true
-   more = result
-  end
+ if name_5 == 'ready' then
+  more = (latest and walk_ready_back or walk_ready)(segment_3, index_5, id_15, visit_10)
+ elseif latest then
+  more = walk_zset_back(name_5, set_7, 0, segment_3 == name_5 and rank_at(set_7, index_5, id_15) or redis.call('ZCARD', set_7), visit_10)
  else
-  more = walk_zset(name_4, set_5, segment == name_4 and rank_behind(set_5, index_2, id_9) or 0, redis.call('ZCARD', set_5), visit_5)
+  more = walk_zset(name_5, set_7, segment_3 == name_5 and rank_behind(set_7, index_5, id_15) or 0, redis.call('ZCARD', set_7), visit_10)
  end
  walk = more and walk_place or ''
 end

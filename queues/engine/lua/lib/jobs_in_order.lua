@@ -1,4 +1,4 @@
--- jobs_in_order: the jobs of one state in their order: next to be delivered, due, or ended first.
+-- jobs_in_order: the jobs of one state in their order: next to be delivered, due, or ended first; or from the end of it.
 -- A cursor names the last entry that was seen, as `segment:index-or-score:id`, so a set that changes between two walks
 -- neither repeats nor skips what stayed; in the ready list the place is found again by the id within 10,000 entries.
 -- Jobs with limit keys come last, key by key; their place is told in hexadecimal digits, for it begins with the key.
@@ -41,6 +41,25 @@ local function walk_zset(name, set, start, stop, visit)
   return false
 end
 
+-- Rank of the first member at a place or behind it.
+local function rank_at(set, score, id)
+  local rank = rank_behind(set, score, id)
+  return rank > 0 and redis.call('ZRANGE', set, rank - 1, rank - 1)[1] == id and rank - 1 or rank
+end
+
+-- Members of the ranks from before `stop` back to `start`. → as `show`
+local function walk_zset_back(name, set, start, stop, visit)
+  while stop > start do
+    local first = math.max(start, stop - WALK_CHUNK)
+    local found = redis.call('ZRANGE', set, first, stop - 1, 'WITHSCORES')
+    local ids, scores = {}, {}
+    for i = #found - 1, 1, -2 do ids[#ids + 1], scores[#scores + 1] = found[i], found[i + 1] end
+    if show(ids, name, function(i) return string.format('%.0f', tonumber(scores[i])) end, visit) then return true end
+    stop = first
+  end
+  return false
+end
+
 -- Index of the first entry of the ready list behind a place. Jobs leave at the head only: one that was not far from it and
 -- is not found has gone there, with all that were before it. Deep in the list nothing better is known than the index
 -- itself, so what the sweeper takes out before it meanwhile (lib/compact.lua) makes a listing skip as many.
@@ -60,6 +79,27 @@ local function walk_list(start, visit)
     if show(ids, 'list', function(i) return start + i - 1 end, visit) then return true end
     start = start + #ids
   until #ids == 0
+  return false
+end
+
+-- Index of the entry at a place of the ready list: jobs come at the end only, and a page from there is near it.
+local function index_at(index, id)
+  if range_ready(index, index)[1] == id then return index end
+  local at = redis.call('LPOS', ready, id, 'RANK', -1, 'MAXLEN', VISITS_MAX)
+  if at then return at + redis.call('LLEN', front) end
+  return redis.call('LPOS', front, id, 'MAXLEN', VISITS_MAX) or index
+end
+
+-- Entries from before `stop` back to the first. → as `show`
+local function walk_list_back(stop, visit)
+  while stop > 0 do
+    local first = math.max(0, stop - WALK_CHUNK)
+    local found, ids = range_ready(first, stop - 1), {}
+    for i = #found, 1, -1 do ids[#ids + 1] = found[i] end
+    local last = first + #found
+    if show(ids, 'list', function(i) return last - i end, visit) then return true end
+    stop = first
+  end
   return false
 end
 
@@ -90,6 +130,20 @@ local function walk_lines(member, visit)
   return false
 end
 
+-- The same from the last member, or the one before `member`, back. → as `show`
+local function walk_lines_back(member, visit)
+  repeat
+    local members = redis.call('ZREVRANGEBYLEX', lines, member and '(' .. member or '+', '-', 'LIMIT', 0, WALK_CHUNK)
+    for _, its_member in ipairs(members) do
+      if walk_left == 0 or not visit(string.sub(its_member, -26)) then return true end
+      walk_left = walk_left - 1
+      walk_place = 'keyed:0:' .. to_hex(its_member)
+      member = its_member
+    end
+  until #members < WALK_CHUNK
+  return false
+end
+
 -- Score bounds keep the two segments of `prio` apart: `high` goes before the list, `low` after it.
 local function walk_ready(segment, index, id, visit)
   if segment == 'keyed' then return walk_lines(from_hex(id), visit) end
@@ -104,15 +158,35 @@ local function walk_ready(segment, index, id, visit)
   return walk_zset('low', prio, start, redis.call('ZCARD', prio), visit) or walk_lines(nil, visit)
 end
 
--- Shows at most `most` entries from behind the cursor to `visit`, which answers whether it takes the id. Entries of the
--- ready list may be tombstones. → the cursor for the next walk, '' at the end
-local function walk(name, set, from, most, visit)
+-- The same from the end: keyed jobs, low ones, the list, high ones.
+local function walk_ready_back(segment, index, id, visit)
+  if not segment or segment == 'keyed' then
+    if walk_lines_back(segment and from_hex(id), visit) then return true end
+  end
+  local middle = redis.call('ZCOUNT', prio, '-inf', string.format('(%.0f', RANK_DEFAULT))
+  if segment ~= 'list' and segment ~= 'high' then
+    local stop = segment == 'low' and rank_at(prio, index, id) or redis.call('ZCARD', prio)
+    if walk_zset_back('low', prio, middle, stop, visit) then return true end
+  end
+  if segment ~= 'high' then
+    local stop = segment == 'list' and index_at(index, id) or redis.call('LLEN', front) + redis.call('LLEN', ready)
+    if walk_list_back(stop, visit) then return true end
+  end
+  local stop = segment == 'high' and math.min(middle, rank_at(prio, index, id)) or middle
+  return walk_zset_back('high', prio, 0, stop, visit)
+end
+
+-- Shows at most `most` entries from behind the cursor to `visit`, which answers whether it takes the id; `latest`: from
+-- the end on, before the cursor. Entries of the ready list may be tombstones. → the cursor for the next walk, '' at the end
+local function walk(name, set, from, most, visit, latest)
   local segment, index, id = string.match(from, '^(%a+):(%d+):(%w+)$')
   index = tonumber(index)
   walk_left, walk_place = most, from
   local more
   if name == 'ready' then
-    more = walk_ready(segment, index, id, visit)
+    more = (latest and walk_ready_back or walk_ready)(segment, index, id, visit)
+  elseif latest then
+    more = walk_zset_back(name, set, 0, segment == name and rank_at(set, index, id) or redis.call('ZCARD', set), visit)
   else
     more = walk_zset(name, set, segment == name and rank_behind(set, index, id) or 0, redis.call('ZCARD', set), visit)
   end
