@@ -164,6 +164,27 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
         ),
     ),
     ("body too large", InputMessage(field="body", words=_("A body has at most 1 MiB."))),
+    ("empty description", InputMessage(field="description", words=_("Say what it is for."))),
+    (
+        "description too long",
+        InputMessage(field="description", words=_("A description has at most 255 characters.")),
+    ),
+    (
+        "description contains",
+        InputMessage(field="description", words=_("A description has no control characters.")),
+    ),
+    ("token too", InputMessage(field="secret", words=_("A secret has 20 to 255 characters."))),
+    (
+        "token contains",
+        InputMessage(
+            field="secret",
+            words=_("A secret consists of printable ASCII characters, without blanks, colons and slashes."),
+        ),
+    ),
+    (
+        "namespace exists",
+        InputMessage(field="name", words=_("This pool has a namespace of that name already.")),
+    ),
     ("namespace or queue name", InputMessage(words=_NAME)),
     ("namespace name", InputMessage(words=_NAME)),
     ("queue name", InputMessage(words=_NAME)),
@@ -212,6 +233,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "job_not_found": _("Not found, or you don't have access"),
     "worker_not_found": _("There is no such worker, or it has not reported lately"),
     "push_endpoint_not_found": _("Not found, or you don't have access"),
+    "token_not_found": _("There is no such token that works"),
     "incident_not_found": _("Not found, or you don't have access"),
     "alert_channel_not_found": _("Not found, or you don't have access"),
     "workflow_not_found": _("There is no such workflow here, or it was forgotten after it had ended"),

@@ -11,13 +11,17 @@ from .views import (
     alerts,
     consumers,
     dead_letters,
+    first_day,
     incidents,
     job,
+    namespaces,
     overview,
+    policies,
     push,
     queues,
     reports,
     schedules,
+    tokens,
     workflows,
 )
 from .views.decorators import only
@@ -36,6 +40,7 @@ urlpatterns = [
     path("logout/", only("POST")(LogoutView.as_view(next_page="dashboard:login")), name="logout"),
     path("language/", set_language, name="set_language"),
     *overview.urlpatterns,
+    *first_day.urlpatterns,
     *incidents.urlpatterns,
     *alerts.urlpatterns,
     *queues.urlpatterns,
@@ -47,4 +52,7 @@ urlpatterns = [
     *push.urlpatterns,
     *reports.urlpatterns,
     *activity.urlpatterns,
+    *namespaces.urlpatterns,
+    *policies.urlpatterns,
+    *tokens.urlpatterns,
 ]

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
-from dashboard.forms.queue import PolicyForm, PublishForm
+from dashboard.forms.queue import PublishForm
 from queues.engine.errors import InvalidArgumentError
 from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, publish_by_hand
 from queues.services.permissions import Role
@@ -20,13 +20,12 @@ from queues.services.queues.actions import (
     empty_whole_queue,
     flush_group_now,
     need,
-    read_own_policy,
-    save_own_policy,
     set_paused,
 )
 from queues.services.queues.page import QueuePlace, find_place
 
 from .decorators import action, confirm_first, done, page, wants_json
+from .policies import save_policy_form, show_policy_form
 
 INVALID = 400
 
@@ -70,23 +69,12 @@ def _publish_job(request: HttpRequest, /, **named: str) -> HttpResponse:
 
 @page
 def _show_policy(request: HttpRequest, /, **named: str) -> HttpResponse:
-    place = _place(request, named, Role.ADMIN)
-    return _show(request, place, "policy", PolicyForm(initial=dict(read_own_policy(place=place))))
+    return show_policy_form(request, _place(request, named, Role.ADMIN))
 
 
 @action
 def _save_policy(request: HttpRequest, /, **named: str) -> HttpResponse:
-    place = _place(request, named, Role.ADMIN)
-    form = PolicyForm(request.POST)
-    if not form.is_valid():
-        return _show(request, place, "policy", form, status=INVALID)
-    wrong = save_own_policy(user=request.user, place=place, values=form.cleaned_data)
-    for field, texts in wrong.items():
-        for text in texts:
-            form.add_error(field if field in form.fields else None, text)
-    if wrong:
-        return _show(request, place, "policy", form, status=INVALID)
-    return done(request, message=_("The policy is saved."), back=queue_url(place))
+    return save_policy_form(request, _place(request, named, Role.ADMIN))
 
 
 def _show(request: HttpRequest, place: QueuePlace, name: str, form: Form, *, status: int = 200) -> HttpResponse:

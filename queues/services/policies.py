@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar
 
-from queues.engine.backoff import Backoff, parse_backoff
+from queues.engine import constants, preview_backoff
+from queues.engine.backoff import NO_BACKOFF, Backoff, parse_backoff
 from queues.engine.queue_limits import NO_LIMITS, ConsumeLimits, parse_weights
 from queues.engine.values import HashedOnce
 from queues.models import QueuePolicy
-from queues.models.policy import OBJECTIVE_TARGET, OBJECTIVE_TARGET_MAX, OBJECTIVE_TARGET_MIN, WHOLE_NAMESPACE
+from queues.models.policy import (
+    OBJECTIVE_S,
+    OBJECTIVE_TARGET,
+    OBJECTIVE_TARGET_MAX,
+    OBJECTIVE_TARGET_MIN,
+    WHOLE_NAMESPACE,
+)
+from queues.pools import reading_engine_for
 from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps
 from queues.pools.database import read_metadata
 from queues.pools.ttl_cache import TtlCache
@@ -81,6 +89,16 @@ class DeadBounds:
 
 NO_POLICY = EffectivePolicy()
 
+DEFAULTS: Final = EffectivePolicy(
+    tries=constants.DEFAULT_TRIES,
+    ttl_s=constants.DEFAULT_TTL_S,
+    ttr_s=constants.DEFAULT_TTR_S,
+    backoff=NO_BACKOFF,
+    objective_s=OBJECTIVE_S,
+    objective_target=OBJECTIVE_TARGET,
+)
+"""What taskq does where nobody says otherwise. None: nothing is limited."""
+
 _by_namespace: TtlCache[tuple[str, str], Mapping[str, EffectivePolicy]] = TtlCache()
 
 
@@ -97,6 +115,20 @@ def peek_policy(*, pool: str, namespace: str, queue: str) -> EffectivePolicy | N
     """The same from memory alone, for callers on an event loop. None says nothing: ask `policy_for` in a thread."""
     policies = _by_namespace.peek((pool, namespace))
     return None if policies is None else _of(policies, queue)
+
+
+def inherited_policy(*, pool: str, namespace: str, queue: str) -> EffectivePolicy:
+    """What holds where the policy of the queue, or of the namespace (`queue` ""), says nothing."""
+    if queue == WHOLE_NAMESPACE:
+        return DEFAULTS
+    own = policy_for(pool=pool, namespace=namespace, queue=WHOLE_NAMESPACE)
+    chosen = {name: value for name in DEFAULTS.__dataclass_fields__ if (value := getattr(own, name)) not in (None, "")}
+    return replace(DEFAULTS, **chosen)
+
+
+def preview_waits(*, pool: str, backoff: Backoff, attempts: int) -> tuple[tuple[int, int], ...]:
+    """The shortest and longest wait in ms after each failed attempt, from the pool's Redis. Raises StoreUnavailableError."""
+    return reading_engine_for(pool).run(preview_backoff(backoff, attempts=attempts))
 
 
 def list_dead_bounds(*, pool: str) -> list[DeadBounds]:
