@@ -175,7 +175,8 @@ def _go(target: SnippetTarget) -> Language:
         f"\tif err := c.Ack({queue}, job.ID); err != nil {{\n\t\tpanic(err)\n\t}}\n}}"
     )
     worker = (
-        'package main\n\nimport (\n\t"fmt"\n\t"time"\n\n\t"github.com/bitleak/go-lmstfy-client/client"\n)\n\nfunc main() {\n'
+        'package main\n\nimport (\n\t"fmt"\n\t"time"\n\n'
+        '\t"github.com/bitleak/go-lmstfy-client/client"\n)\n\nfunc main() {\n'
         f"{connect}\tfor {{\n\t\tjob, err := c.Consume({queue}, 120, 30)\n"
         "\t\tif err != nil || job == nil {\n\t\t\ttime.Sleep(time.Second)\n\t\t\tcontinue\n\t\t}\n"
         f"\t\tfmt.Println(string(job.Data))\n\t\tc.Ack({queue}, job.ID)\n\t}}\n}}"

@@ -57,7 +57,8 @@ class PolicyForm(forms.Form):
         for name, field in self.fields.items():
             value = getattr(inherited, name)
             text = write_duration(value) if isinstance(field, DurationField) and value is not None else value
-            field.widget.attrs["placeholder"] = gettext("unlimited") if text in (None, "") else str(text)
+            unset = "" if name == "key_weights" else gettext("unlimited")
+            field.widget.attrs["placeholder"] = unset if text in (None, "") else str(text)
 
     @property
     def sections(self) -> list[tuple[Promise, list[forms.BoundField]]]:

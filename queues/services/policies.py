@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar
@@ -96,6 +96,12 @@ DEFAULTS: Final = EffectivePolicy(
     backoff=NO_BACKOFF,
     objective_s=OBJECTIVE_S,
     objective_target=OBJECTIVE_TARGET,
+    burst=1,
+    key_burst=1,
+    key_weight=1,
+    group_max_size=constants.GROUP_DEFAULT_SIZE,
+    group_max_delay_s=constants.GROUP_DEFAULT_DELAY_S,
+    group_grace_period_s=constants.GROUP_DEFAULT_GRACE_S,
 )
 """What taskq does where nobody says otherwise. None: nothing is limited."""
 
@@ -118,16 +124,19 @@ def peek_policy(*, pool: str, namespace: str, queue: str) -> EffectivePolicy | N
 
 
 def inherited_policy(*, pool: str, namespace: str, queue: str) -> EffectivePolicy:
-    """What holds where the policy of the queue, or of the namespace (`queue` ""), says nothing."""
+    """What holds where the policy of the queue, or of the namespace (`queue` ""), says nothing. As it is now."""
     if queue == WHOLE_NAMESPACE:
         return DEFAULTS
-    own = policy_for(pool=pool, namespace=namespace, queue=WHOLE_NAMESPACE)
+    own = read_metadata(lambda: _read(pool, namespace)).get(WHOLE_NAMESPACE, NO_POLICY)
     chosen = {name: value for name in DEFAULTS.__dataclass_fields__ if (value := getattr(own, name)) not in (None, "")}
     return replace(DEFAULTS, **chosen)
 
 
 def preview_waits(*, pool: str, backoff: Backoff, attempts: int) -> tuple[tuple[int, int], ...]:
-    """The shortest and longest wait in ms after each failed attempt, from the pool's Redis. Raises StoreUnavailableError."""
+    """The shortest and longest wait in ms after each failed attempt, computed by the pool's Redis.
+
+    Raises StoreUnavailableError.
+    """
     return reading_engine_for(pool).run(preview_backoff(backoff, attempts=attempts))
 
 
@@ -167,9 +176,15 @@ def _of(policies: Mapping[str, EffectivePolicy], queue: str) -> EffectivePolicy:
 
 def _read(pool: str, namespace: str) -> Mapping[str, EffectivePolicy]:
     rows = QueuePolicy.objects.filter(namespace__name=namespace, namespace__pool__name=pool).order_by("queue")
-    policies: dict[str, EffectivePolicy] = {}
-    for row in rows:  # the namespace's own first: its queue is ""
-        policies[row.queue] = _inherit(row, policies.get(WHOLE_NAMESPACE, NO_POLICY))
+    return {queue: policy for (_namespace, queue), policy in effective_policies(rows).items()}
+
+
+def effective_policies(rows: Iterable[QueuePolicy]) -> dict[tuple[int, str], EffectivePolicy]:
+    """What holds, by number of the namespace and queue, with what queues inherit. `rows`: a namespace's own first."""
+    policies: dict[tuple[int, str], EffectivePolicy] = {}
+    for row in rows:
+        place = row.namespace_id  # type: ignore[attr-defined]  # of a foreign key
+        policies[place, row.queue] = _inherit(row, policies.get((place, WHOLE_NAMESPACE), NO_POLICY))
     return policies
 
 

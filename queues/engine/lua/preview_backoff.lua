@@ -4,7 +4,7 @@
 -- ARGV
 --   kind         as in queues/engine/backoff.py
 --   base         ms
---   cap          ms
+--   longest      ms
 --   attempts     how many
 -- REPLIES
 --   ok           (least ms, most ms) of each attempt, in whole ms
@@ -12,7 +12,7 @@
 redis.call('EXISTS', pumps) -- a script has to use the keys that it is sent with
 local reply = {'ok'}
 for n = 1, attempts + 0 do
-  local least, most = backoff_range(kind + 0, base + 0, cap + 0, n)
+  local least, most = backoff_range(kind + 0, base + 0, longest + 0, n)
   reply[#reply + 1] = math.floor(least)
   reply[#reply + 1] = math.floor(most)
 end

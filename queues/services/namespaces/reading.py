@@ -14,7 +14,7 @@ from queues.pools.database import read_metadata
 
 from ..errors import NamespaceNotFoundError
 from ..permissions import Right, Role, User, namespaces_with, roles_among, sees_everything
-from ..policies import EffectivePolicy, policy_for
+from ..policies import WHOLE_NAMESPACE, EffectivePolicy, effective_policies
 from ..queues.visible_queues import NOTHING, Totals, visible_pools
 
 ROWS_SHOWN: Final = 200
@@ -95,22 +95,24 @@ def show_policies(*, user: User, pool: str = "", namespace: str = "", text: str 
     if namespace:
         rows = rows.filter(namespace__pool__name=pool, namespace__name=namespace)
     if text:
-        rows = rows.filter(Q(queue__icontains=text) | Q(namespace__name__icontains=text))
-    names = rows.order_by("namespace__pool__name", "namespace__name", "queue")
-    found = read_metadata(
-        lambda: list(names.values_list("namespace__pool__name", "namespace__name", "queue")[:POLICIES_SHOWN])
-    )
-    roles = roles_among(user=user, places={(pool_name, name) for pool_name, name, _queue in found})
-    return [
+        wanted = Q(queue__icontains=text) | Q(namespace__name__icontains=text)
+        rows = rows.filter(wanted | Q(queue=WHOLE_NAMESPACE))  # from which the others inherit
+    ordered = rows.select_related("namespace__pool").order_by("namespace__pool__name", "namespace__name", "queue")
+    found = read_metadata(lambda: list(ordered[:POLICIES_SHOWN]))
+    effective = effective_policies(found)
+    roles = roles_among(user=user, places={(row.namespace.pool.name, row.namespace.name) for row in found})
+    listed = [
         PolicyRow(
-            pool=pool_name,
-            namespace=name,
-            queue=queue,
-            policy=policy_for(pool=pool_name, namespace=name, queue=queue),
-            may_administer=roles.get((pool_name, name), Role.READ) >= Role.ADMIN,
+            pool=row.namespace.pool.name,
+            namespace=row.namespace.name,
+            queue=row.queue,
+            policy=effective[row.namespace_id, row.queue],  # type: ignore[attr-defined]  # of a foreign key
+            may_administer=roles.get((row.namespace.pool.name, row.namespace.name), Role.READ) >= Role.ADMIN,
         )
-        for pool_name, name, queue in found
+        for row in found
     ]
+    needle = text.casefold()
+    return [row for row in listed if needle in row.queue.casefold() or needle in row.namespace.casefold()]
 
 
 def _annotated(user: User) -> QuerySet[Any]:

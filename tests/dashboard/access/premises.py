@@ -24,6 +24,7 @@ from queues.models import (
     PushEndpoint,
     QueuePolicy,
     Schedule,
+    Token,
 )
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from queues.services.schedules.editing import put_schedule
@@ -34,7 +35,22 @@ from tests.dashboard.shop import Shop
 from tests.dashboard.surveyor import Surveyor
 from tests.dashboard.workers import beat, commands, running
 
-from .tables import CHANNEL, DAY, DELAYED, ERROR, NODE, PAGES, QUEUE, SCHEDULE, WORKER, WORKFLOW, Act, routes
+from .tables import (
+    CHANNEL,
+    DAY,
+    DELAYED,
+    ERROR,
+    NODE,
+    PAGES,
+    QUEUE,
+    SCHEDULE,
+    TOKEN,
+    TOKEN_ID,
+    WORKER,
+    WORKFLOW,
+    Act,
+    routes,
+)
 
 
 class Premises(Shop):
@@ -71,6 +87,8 @@ class Premises(Shop):
         self.channel = AlertChannel.objects.create(
             namespace=of_shop, name=CHANNEL, transport=AlertTransport.SLACK, url="https://hooks.example/of-the-shop"
         )
+        Token.objects.create(public_id=TOKEN_ID, namespace=of_shop, digest="0" * 64, description=TOKEN)
+        QueuePolicy.objects.create(namespace=of_shop, queue=QUEUE, objective_s=86_400)
         Surveyor(self.engine).look()
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
@@ -84,7 +102,7 @@ class Premises(Shop):
     def url(self, name: str, *, namespace: str = SHOP, of: JobState = JobState.DEAD) -> str:
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
-        known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
+        known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW, "public_id": TOKEN_ID}
         known |= {"pk": str(self.channel.pk if name.startswith("alert") else self.incident.pk)}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
@@ -109,6 +127,8 @@ class Premises(Shop):
             list(AlertChannel.objects.order_by("pk").values()),
             list(AlertDelivery.objects.order_by("pk").values("channel", "event")),
             list(Schedule.objects.order_by("pk").values("name", "kind", "paused", "fires")),
+            list(Namespace.objects.order_by("pk").values("name", "description")),
+            list(Token.objects.order_by("pk").values("namespace", "description", "revoked_at")),
             acts,
         )
 

@@ -1,4 +1,4 @@
---{"name": "preview_backoff", "purpose": "the waits of a backoff, as fail and reclaim compute them. Reads and changes nothing.", "keys": ["pumps"], "args": ["kind", "base", "cap", "attempts"], "rest": false, "replies": ["ok"]}
+--{"name": "preview_backoff", "purpose": "the waits of a backoff, as fail and reclaim compute them. Reads and changes nothing.", "keys": ["pumps"], "args": ["kind", "base", "longest", "attempts"], "rest": false, "replies": ["ok"]}
 redis.call('EXISTS', KEYS[1])
 local reply = {
  'ok',
