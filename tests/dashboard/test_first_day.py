@@ -13,6 +13,7 @@ from queues.engine import Engine, PublishOptions, ack, consume, publish
 from queues.models import Namespace
 from queues.services.first_day import FirstStep, read_first_day
 from queues.services.tokens.managing import create_token
+from tests.support.waiting import wait_until
 
 from .people import SHOP, People
 from .workers import beat
@@ -40,7 +41,7 @@ def test_each_step_ticks_when_it_is_done(people: People, engine: Engine) -> None
     assert done(people) == [FirstStep.TOKEN, FirstStep.PUBLISH, FirstStep.CONSUME, FirstStep.ACK]
 
     beat(engine, "worker-1")
-    assert done(people) == list(FirstStep)
+    wait_until(lambda: done(people) == list(FirstStep), or_fail="no worker is seen")
     assert done(people, "charlie") == [], "what happens in the shop is none of his business"
 
 
