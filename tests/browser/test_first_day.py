@@ -1,4 +1,4 @@
-"""The first day: a token is made without leaving the page, stands in the code, and works; a policy is made with a picker."""
+"""The first day: a token made in the page stands in the code, and works; a policy is made with a picker."""
 
 from __future__ import annotations
 
