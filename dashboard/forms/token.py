@@ -47,7 +47,7 @@ class TokenForm(forms.Form):
     )
 
     def clean_description(self) -> str:
-        return _checked(check_description, self.cleaned_data["description"])
+        return str(_checked(check_description, self.cleaned_data["description"]))
 
     def clean_secret(self) -> str:
         secret = str(self.cleaned_data["secret"])

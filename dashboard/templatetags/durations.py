@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from django import template
 
 from dashboard.durations import write_duration
@@ -11,6 +13,6 @@ register = template.Library()
 
 
 @register.filter
-def in_units(seconds: int | None) -> str:
+def in_units(seconds: int | Literal[""] | None) -> str:
     """`300` → `5m`; a dash for None."""
     return NOTHING if seconds is None or seconds == "" else write_duration(seconds)

@@ -15,7 +15,7 @@ from dashboard.forms.queue import PolicyForm
 from queues.engine.errors import StoreUnavailableError
 from queues.services.namespaces.reading import show_policies
 from queues.services.permissions import Role, role_in
-from queues.services.policies import WHOLE_NAMESPACE, EffectivePolicy, inherited_policy, policy_for
+from queues.services.policies import ALL_QUEUES, EffectivePolicy, inherited_policy, policy_for
 from queues.services.queues.actions import need, read_own_policy, save_own_policy
 from queues.services.queues.page import QueuePlace
 
@@ -117,7 +117,7 @@ def _inherited(pool: str, namespace: str, queue: str) -> EffectivePolicy:
 
 def _place(request: HttpRequest, named: dict[str, str]) -> QueuePlace:
     """All queues of the namespace."""
-    return QueuePlace(queue=WHOLE_NAMESPACE, role=role_in(user=request.user, **named), **named)
+    return QueuePlace(queue=ALL_QUEUES, role=role_in(user=request.user, **named), **named)
 
 
 def _back(place: QueuePlace) -> str:

@@ -101,8 +101,8 @@ def check_right(*, user: User, pool: str, namespace: str, right: Right) -> None:
     rows = Namespace.objects.visible_to(user).filter(pool__name=pool, name=namespace)
     if not read_metadata(rows.exists):
         raise NamespaceNotFoundError
-    rows = namespaces_with(user=user, right=right).filter(pool__name=pool, name=namespace)
-    if not read_metadata(rows.exists):
+    allowed = namespaces_with(user=user, right=right).filter(pool__name=pool, name=namespace)
+    if not read_metadata(allowed.exists):
         raise RoleTooLowError
 
 

@@ -26,6 +26,9 @@ from queues.pools.ttl_cache import TtlCache
 
 N = TypeVar("N", int, float)
 
+ALL_QUEUES: Final = WHOLE_NAMESPACE
+"""The queue of the policy from which all queues of a namespace inherit."""
+
 TARGET_MIN: Final = OBJECTIVE_TARGET_MIN
 TARGET_MAX: Final = OBJECTIVE_TARGET_MAX
 """Bounds of the share of deliveries that an objective asks for."""
@@ -183,7 +186,7 @@ def effective_policies(rows: Iterable[QueuePolicy]) -> dict[tuple[int, str], Eff
     """What holds, by number of the namespace and queue, with what queues inherit. `rows`: a namespace's own first."""
     policies: dict[tuple[int, str], EffectivePolicy] = {}
     for row in rows:
-        place = row.namespace_id  # type: ignore[attr-defined]  # of a foreign key
+        place = row.namespace_id
         policies[place, row.queue] = _inherit(row, policies.get((place, WHOLE_NAMESPACE), NO_POLICY))
     return policies
 

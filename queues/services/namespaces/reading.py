@@ -10,11 +10,12 @@ from typing import Any, Final
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from queues.models import Namespace, Pool, QueuePolicy
+from queues.models.policy import WHOLE_NAMESPACE
 from queues.pools.database import read_metadata
 
 from ..errors import NamespaceNotFoundError
 from ..permissions import Right, Role, User, namespaces_with, roles_among, sees_everything
-from ..policies import WHOLE_NAMESPACE, EffectivePolicy, effective_policies
+from ..policies import EffectivePolicy, effective_policies
 from ..queues.visible_queues import NOTHING, Totals, visible_pools
 
 ROWS_SHOWN: Final = 200
@@ -106,7 +107,7 @@ def show_policies(*, user: User, pool: str = "", namespace: str = "", text: str 
             pool=row.namespace.pool.name,
             namespace=row.namespace.name,
             queue=row.queue,
-            policy=effective[row.namespace_id, row.queue],  # type: ignore[attr-defined]  # of a foreign key
+            policy=effective[row.namespace_id, row.queue],
             may_administer=roles.get((row.namespace.pool.name, row.namespace.name), Role.READ) >= Role.ADMIN,
         )
         for row in found
