@@ -55,6 +55,11 @@ class Snippet:
     place: str | Promise
     code: str
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the place is the name of a file, not words."""
+        return isinstance(self.place, str)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:

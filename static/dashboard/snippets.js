@@ -16,6 +16,18 @@ function fill(token) {
   }
 }
 
+// Steps tick within seconds of what was done in a terminal: live.js alone asks less and less often while nothing changes.
+const ASK_EVERY_MS = 2_000;
+const ASK_FOR_MS = 1_800_000;
+const steps = document.querySelector("[data-steps]");
+if (steps) {
+  const asking = setInterval(() => {
+    const isPaused = document.getElementById("live")?.getAttribute("aria-pressed") === "true";
+    if (!document.hidden && !isPaused) steps.dispatchEvent(new CustomEvent("taskq:refresh"));
+    if (!steps.querySelector("li:not(.done)") || performance.now() > ASK_FOR_MS) clearInterval(asking);
+  }, ASK_EVERY_MS);
+}
+
 document.getElementById("your-token")?.addEventListener("input", (event) => fill(event.target.value.trim()));
 
 // <form data-make-token>: makes a token without leaving the page.

@@ -28,7 +28,7 @@ def test_a_token_made_in_the_admin_publishes(width: str, open_page: OpenPage, sh
     if width == "desktop":
         pages.get_by_text("More").click()
     pages.get_by_role("link", name="Admin").click()
-    page.get_by_role("link", name="Tokens", exact=True).first.click()
+    page.locator("#content").get_by_role("link", name="Tokens", exact=True).click()
     page.get_by_role("link", name="Create token").click()
     page.get_by_label("Namespace").select_option(label="default:demo")
     page.get_by_label("Description").fill(f"the cashier's {width}")
