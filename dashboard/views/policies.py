@@ -10,9 +10,10 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
 from dashboard.backoff_picture import draw_backoff
+from dashboard.error_messages import error_message, is_explained
 from dashboard.forms.backoff import KINDS, BackoffForm
 from dashboard.forms.queue import PolicyForm
-from queues.engine.errors import StoreUnavailableError
+from queues.services.errors import TaskqError
 from queues.services.namespaces.reading import show_policies
 from queues.services.permissions import Role, role_in
 from queues.services.policies import ALL_QUEUES, EffectivePolicy, inherited_policy, policy_for
@@ -106,8 +107,10 @@ def _drawn(pool: str, inherited: EffectivePolicy, form: BackoffForm) -> dict[str
     assert backoff is not None  # DEFAULTS have one
     try:
         picture = draw_backoff(pool=pool, backoff=backoff, tries=tries)
-    except StoreUnavailableError:
-        return {"backoff_error": _("Redis does not answer, which computes the waits.")}
+    except TaskqError as error:
+        if not is_explained(error):
+            raise
+        return {"backoff_error": error_message(error)}
     return {"picture": picture, "backoff_text": str(chosen or ""), "is_inherited": chosen is None}
 
 

@@ -8,6 +8,7 @@ import re
 import pytest
 from django.test import Client
 
+from queues.engine.errors import StoreUnavailableError
 from queues.models import Activity, Namespace, QueuePolicy
 
 from .people import POOL, SHOP, People
@@ -138,3 +139,16 @@ def test_a_namespace_is_described_and_deleted_once_its_name_is_typed(people: Peo
 
 def test_a_browser_that_is_not_signed_in_is_led_to_the_sign_in(client: Client, db: None) -> None:
     assert client.get("/policies/")["Location"] == "/login/?next=/policies/"
+
+
+def test_a_policy_can_be_edited_while_redis_does_not_answer(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_asked: object) -> object:
+        raise StoreUnavailableError("no answer")
+
+    monkeypatch.setattr("dashboard.backoff_picture.preview_waits", refuse)
+
+    answer = people.alice.browser.get(OF_NAMESPACE)
+
+    assert answer.status_code == 200
+    assert "Redis does not answer" in answer.text
+    assert people.alice.browser.post(OF_NAMESPACE, {"tries": "4"}).status_code == 302
