@@ -11,6 +11,7 @@ from .views import (
     alerts,
     consumers,
     dead_letters,
+    downloads,
     first_day,
     incidents,
     job,
@@ -20,8 +21,10 @@ from .views import (
     push,
     queues,
     reports,
+    respawns,
     schedules,
     tokens,
+    triage,
     workflows,
 )
 from .views.decorators import only
@@ -46,6 +49,9 @@ urlpatterns = [
     *queues.urlpatterns,
     *job.urlpatterns,
     *dead_letters.urlpatterns,
+    *downloads.urlpatterns,
+    *respawns.urlpatterns,
+    *triage.urlpatterns,
     *consumers.urlpatterns,
     *schedules.urlpatterns,
     *workflows.urlpatterns,

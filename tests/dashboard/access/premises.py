@@ -16,6 +16,7 @@ from queues.models import (
     AlertChannel,
     AlertDelivery,
     AlertTransport,
+    ErrorTriage,
     Incident,
     IncidentChange,
     IncidentKind,
@@ -23,6 +24,7 @@ from queues.models import (
     Namespace,
     PushEndpoint,
     QueuePolicy,
+    RespawnPlan,
     Schedule,
     Token,
 )
@@ -89,6 +91,9 @@ class Premises(Shop):
         )
         Token.objects.create(public_id=TOKEN_ID, namespace=of_shop, digest="0" * 64, description=TOKEN)
         QueuePolicy.objects.create(namespace=of_shop, queue=QUEUE, objective_s=86_400)
+        self.respawn = RespawnPlan.objects.create(
+            who="somebody", pool=POOL, namespace=SHOP, queue=QUEUE, before_ms=1, per_minute=60
+        )
         Surveyor(self.engine).look()
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
@@ -103,7 +108,9 @@ class Premises(Shop):
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
         known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW, "public_id": TOKEN_ID}
-        known |= {"pk": str(self.channel.pk if name.startswith("alert") else self.incident.pk)}
+        rows = {"alert": self.channel, "dead_respawn": self.respawn}
+        row = next((row for begin, row in rows.items() if name.startswith(begin)), self.incident)
+        known |= {"pk": str(row.pk)}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
 
@@ -125,12 +132,19 @@ class Premises(Shop):
             endpoints,
             list(IncidentChange.objects.order_by("pk").values()),
             list(AlertChannel.objects.order_by("pk").values()),
+            list(ErrorTriage.objects.order_by("pk").values()),
+            list(RespawnPlan.objects.order_by("pk").values()),
             list(AlertDelivery.objects.order_by("pk").values("channel", "event")),
             list(Schedule.objects.order_by("pk").values("name", "kind", "paused", "fires")),
             list(Namespace.objects.order_by("pk").values("name", "description")),
             list(Token.objects.order_by("pk").values("namespace", "description", "revoked_at")),
             acts,
         )
+
+
+def text_of(answer: Any) -> str:
+    """All of it, also of a download."""
+    return b"".join(answer.streaming_content).decode() if answer.streaming else answer.text
 
 
 def prepare(shop: Premises, name: str) -> Any:
