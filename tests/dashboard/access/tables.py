@@ -76,7 +76,7 @@ class Act:
 
 PAGES: Final[Mapping[str, Page]] = {
     "overview": Page(sees="1,237", charlie=200),
-    "overview_chart": Page(named={"kind": "backlog"}, charlie=200),
+    "overview_charts": Page(charlie=200),
     "totals": Page(sees="1,237", charlie=200),
     "find": Page(query={"q": "{dead}"}, alice=302, olga=302, bob=302),
     "queues": Page(sees=QUEUE, charlie=200),
