@@ -97,7 +97,7 @@ def namespace_delete(request: HttpRequest, pool: str, namespace: str) -> HttpRes
     """Delete it, its name having been typed."""
     check_right(user=request.user, pool=pool, namespace=namespace, right=Right.DELETE_NAMESPACE)
     question = _("Delete this namespace with its tokens and policies? Its jobs stay in Redis.")
-    unanswered = confirm_first(request, question=question, word=namespace)
+    unanswered = confirm_first(request, question=question, button=_("Delete namespace"), word=namespace)
     if unanswered is not None:
         return unanswered
     delete_namespace(user=request.user, pool=pool, namespace=namespace)

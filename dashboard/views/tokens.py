@@ -101,7 +101,7 @@ def _show_created(request: HttpRequest, pool: str, namespace: str, new: NewToken
 def token_revoke(request: HttpRequest, pool: str, namespace: str, public_id: str) -> HttpResponse:
     """Refuse it from now on, after a confirmation."""
     question = _("Revoke token %(id)s? Clients that use it are refused within two seconds.") % {"id": public_id}
-    unanswered = confirm_first(request, question=question)
+    unanswered = confirm_first(request, question=question, button=_("Revoke token"))
     if unanswered is not None:
         return unanswered
     revoke_token_by_hand(user=request.user, pool=pool, namespace=namespace, public_id=public_id)
