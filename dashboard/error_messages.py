@@ -234,7 +234,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "queue_not_found": _("Queue not found: it has no jobs, was not used in the last 10 minutes, and has no consumers"),
     "worker_not_found": _("Worker not found, or it has not reported lately"),
     "push_endpoint_not_found": _("Not found, or you don't have access"),
-    "token_not_found": _("There is no such token that works"),
+    "token_not_found": _("Token not found, or revoked already"),
     "deletion_not_found": _("Not found, or you don't have access"),
     "incident_not_found": _("Not found, or you don't have access"),
     "alert_channel_not_found": _("Not found, or you don't have access"),
