@@ -173,6 +173,27 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
         ),
     ),
     ("body too large", InputMessage(field="body", words=_("A body has at most 1 MiB."))),
+    ("empty description", InputMessage(field="description", words=_("Say what it is for."))),
+    (
+        "description too long",
+        InputMessage(field="description", words=_("A description has at most 255 characters.")),
+    ),
+    (
+        "description contains",
+        InputMessage(field="description", words=_("A description has no control characters.")),
+    ),
+    ("token too", InputMessage(field="secret", words=_("A secret has 20 to 255 characters."))),
+    (
+        "token contains",
+        InputMessage(
+            field="secret",
+            words=_("A secret consists of printable ASCII characters, without blanks, colons and slashes."),
+        ),
+    ),
+    (
+        "namespace exists",
+        InputMessage(field="name", words=_("This pool has a namespace of that name already.")),
+    ),
     ("namespace or queue name", InputMessage(words=_NAME)),
     ("namespace name", InputMessage(words=_NAME)),
     ("queue name", InputMessage(words=_NAME)),
@@ -222,6 +243,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "queue_not_found": _("Queue not found: it has no jobs, was not used in the last 10 minutes, and has no consumers"),
     "worker_not_found": _("Worker not found, or it has not reported lately"),
     "push_endpoint_not_found": _("Not found, or you don't have access"),
+    "token_not_found": _("Token not found, or revoked already"),
     "deletion_not_found": _("Not found, or you don't have access"),
     "incident_not_found": _("Not found, or you don't have access"),
     "alert_channel_not_found": _("Not found, or you don't have access"),

@@ -22,10 +22,20 @@ _PAGES: Final[tuple[tuple[str, Promise, str], ...]] = (
     ("dashboard:push", _("Push"), "p"),
     ("dashboard:reports", _("Reports"), "r"),
     ("dashboard:activity", _("Activity"), "a"),
+    ("dashboard:namespaces", _("Namespaces"), "n"),
+    ("dashboard:tokens", _("Tokens"), "t"),
 )
 _ADMIN: Final = ("admin:index", _("Admin"), "m")
 _IN_MENU: Final = frozenset(
-    {"dashboard:workflows", "dashboard:push", "dashboard:reports", "dashboard:activity", "admin:index"}
+    {
+        "dashboard:workflows",
+        "dashboard:push",
+        "dashboard:reports",
+        "dashboard:activity",
+        "dashboard:namespaces",
+        "dashboard:tokens",
+        "admin:index",
+    }
 )
 """Those that go into the menu "More" where the bar is too narrow for all."""
 

@@ -47,7 +47,16 @@ PROCESSES_OF_ENGINE = (
 )
 PROCESSES_OF_HTTP = (
     *("answers_not_taken", "failovers", "fast_path", "isolation", "logged_paths", "long_polls", "memory_budget"),
-    *("fast_path_and_django", "metrics", "metrics_workers", "outages", "presence", "refunds", "sign_ins"),
+    *(
+        "fast_path_and_django",
+        "first_snippets",
+        "metrics",
+        "metrics_workers",
+        "outages",
+        "presence",
+        "refunds",
+        "sign_ins",
+    ),
     *("staff_permissions", "sync_call"),
 )
 PROCESSES = (

@@ -18,17 +18,17 @@ from queues.engine.names import is_job_id
 from queues.engine.values import JobFilter, JobState
 from queues.services.jobs.actions import ChosenJob, JobAct, Order
 
+from .durations import DurationField
+
 UNITS: Final = (("1", _("seconds")), ("60", _("minutes")), ("3600", _("hours")), ("86400", _("days")))
 """Seconds of each unit in which people give lengths of time."""
 
 DIGITS_MAX: Final = 16
 
 
-def seconds_field(label: Any, *, help_text: Any = "", least: int = 0) -> forms.IntegerField:
-    """Whole seconds, or nothing said."""
-    return forms.IntegerField(
-        label=label, help_text=help_text, required=False, min_value=least, max_value=constants.SECONDS_MAX
-    )
+def seconds_field(label: Any, *, help_text: Any = "", least: int = 0) -> DurationField:
+    """A length of time with its unit (`90`, `5m`, `1d`) in whole seconds, or nothing said."""
+    return DurationField(label=label, help_text=help_text, least_s=least)
 
 
 def moment_field(label: Any) -> forms.DateTimeField:
@@ -105,10 +105,10 @@ class OrderForm(forms.Form):
 
     act = forms.ChoiceField(choices=[(act.value, act.value) for act in JobAct])
     state = forms.ChoiceField(choices=[(state.value, state.value) for state in JobState])
-    later = seconds_field(_("In"))
+    later = forms.IntegerField(label=_("In"), required=False, min_value=0, max_value=constants.SECONDS_MAX)
     unit = forms.ChoiceField(label=_("Unit"), choices=UNITS, required=False)
     at = moment_field(_("Or at"))
-    ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Blank: the queue's policy."))
+    ttl_s = seconds_field(_("Time to live"), help_text=_("Blank: the queue's policy."))
 
     def order(self) -> Order:
         """Raises InputError, naming the first field that is wrong."""

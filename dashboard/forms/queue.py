@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.durations import write_duration
 from queues.engine import constants
 from queues.engine.backoff import NO_BACKOFF, parse_backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.queue_limits import check_limit_key
 from queues.engine.values import JobDetail
 from queues.services.jobs.publishing import PublishRequest
-from queues.services.policies import TARGET_MAX, TARGET_MIN
+from queues.services.policies import TARGET_MAX, TARGET_MIN, EffectivePolicy
 
+from .durations import DurationField
 from .jobs import moment_field, moment_ms, seconds_field
 
 
@@ -38,8 +41,30 @@ def _burst_field(label: Any, *, help_text: Any) -> forms.IntegerField:
     )
 
 
+_POLICY_SECTIONS: Final[tuple[tuple[Promise, tuple[str, ...]], ...]] = (
+    (_("Consuming"), ("ttr_s", "max_in_flight", "rate", "burst")),
+    (_("Watching"), ("objective_s", "objective_target")),
+    (_("Dead letters"), ("dead_max_age_s", "dead_max_count")),
+    (_("Limit keys"), ("key_in_flight", "key_rate", "key_burst", "key_weight", "key_weights")),
+    (_("Groups"), ("group_max_size", "group_max_delay_s", "group_grace_period_s")),
+)
+
+
 class PolicyForm(forms.Form):
-    """What is left blank is inherited: from the namespace's policy, then from taskq."""
+    """What is left blank is inherited: from the namespace's policy, then from taskq. Placeholders say what that is."""
+
+    def __init__(self, *args: Any, inherited: EffectivePolicy, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, field in self.fields.items():
+            value = getattr(inherited, name)
+            text = write_duration(value) if isinstance(field, DurationField) and value is not None else value
+            unset = "" if name == "key_weights" else gettext("unlimited")
+            field.widget.attrs["placeholder"] = unset if text in (None, "") else str(text)
+
+    @property
+    def sections(self) -> list[tuple[Promise, list[forms.BoundField]]]:
+        """Titles, and the fields below them; those of publishing, which come first, are left out."""
+        return [(title, [self[name] for name in names]) for title, names in _POLICY_SECTIONS]
 
     tries = forms.IntegerField(
         label=_("Tries"),
@@ -48,14 +73,14 @@ class PolicyForm(forms.Form):
         max_value=constants.TRIES_MAX,
         help_text=_("How many times a job may be delivered."),
     )
-    ttl_s = seconds_field(_("Time to live (s)"), help_text=_("Until a job expires. 0: never."))
+    ttl_s = seconds_field(_("Time to live"), help_text=_("Until a job expires. 0: never."))
     backoff = forms.CharField(
         label=_("Backoff"),
         required=False,
         max_length=64,
         help_text=_("How long a failed job waits: none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq."),
     )
-    ttr_s = seconds_field(_("Time to run (s)"), help_text=_("How long a consumer may hold a job."), least=1)
+    ttr_s = seconds_field(_("Time to run"), help_text=_("How long a consumer may hold a job."), least=1)
     max_in_flight = forms.IntegerField(
         label=_("In flight at most"),
         required=False,
@@ -64,7 +89,7 @@ class PolicyForm(forms.Form):
         help_text=_("Jobs that may be worked on at the same time."),
     )
     dead_max_age_s = seconds_field(
-        _("Dead letters: oldest (s)"), help_text=_("Dead jobs older than this are dropped, and counted."), least=1
+        _("Dead letters: oldest"), help_text=_("Dead jobs older than this are dropped, and counted."), least=1
     )
     dead_max_count = forms.IntegerField(
         label=_("Dead letters: at most"),
@@ -74,7 +99,7 @@ class PolicyForm(forms.Form):
         help_text=_("Dead jobs beyond this number are dropped, oldest first, and counted."),
     )
     objective_s = seconds_field(
-        _("Objective (s)"),
+        _("Objective"),
         help_text=_("How long a ready job may wait before the queue is shown as needing attention."),
         least=1,
     )
@@ -83,7 +108,7 @@ class PolicyForm(forms.Form):
         required=False,
         min_value=TARGET_MIN,
         max_value=TARGET_MAX,
-        help_text=_("Which share of deliveries has to come within the objective, such as 0.99. Blank: 0.95."),
+        help_text=_("Which share of deliveries has to come within the objective, such as 0.99."),
     )
     rate = _rate_field(_("Rate (1/s)"), help_text=_("Jobs of the queue that are delivered per second at most."))
     burst = _burst_field(_("Burst"), help_text=_("How many jobs the rate lets through at once after a pause."))
@@ -123,12 +148,12 @@ class PolicyForm(forms.Form):
         help_text=_("A group with so many members is flushed: they become one job."),
     )
     group_max_delay_s = seconds_field(
-        _("Per group: longest delay (s)"),
+        _("Per group: longest delay"),
         help_text=_("A group is flushed so long after its oldest member came, however few they are."),
         least=1,
     )
     group_grace_period_s = seconds_field(
-        _("Per group: grace period (s)"),
+        _("Per group: grace period"),
         help_text=_("A group is flushed when nobody has joined it for so long."),
         least=1,
     )
@@ -155,9 +180,9 @@ class PublishForm(forms.Form):
     encoding = forms.ChoiceField(
         label=_("The body is"), choices=[("text", _("text (UTF-8)")), ("base64", _("base64, of any bytes"))]
     )
-    delay_s = seconds_field(_("Delay (s)"), help_text=_("Until the job is due."))
+    delay_s = seconds_field(_("Delay"), help_text=_("Until the job is due."))
     at = moment_field(_("Or due at"))
-    ttl_s = seconds_field(_("Time to live (s)"), help_text=_("0: it never expires."))
+    ttl_s = seconds_field(_("Time to live"), help_text=_("0: it never expires."))
     tries = forms.IntegerField(
         label=_("Tries"),
         required=False,
@@ -178,13 +203,13 @@ class PublishForm(forms.Form):
         max_length=64,
         help_text=_("none, fixed:S, linear:S, exponential:S[:MAX] or sidekiq"),
     )
-    retention_s = seconds_field(_("Retention (s)"), help_text=_("How long it is kept once it is completed."))
+    retention_s = seconds_field(_("Retention"), help_text=_("How long it is kept once it is completed."))
     key = forms.CharField(
         label=_("Idempotency key"),
         required=False,
         help_text=_("A second job with the same key is not published."),
     )
-    key_ttl_s = seconds_field(_("Key holds for (s)"), help_text=_("Blank: as long as the job lives."), least=1)
+    key_ttl_s = seconds_field(_("Key holds for"), help_text=_("Blank: as long as the job lives."), least=1)
     limit_key = forms.CharField(
         label=_("Limit key"),
         required=False,

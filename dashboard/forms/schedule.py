@@ -50,7 +50,7 @@ class ScheduleForm(forms.Form):
     every = forms.FloatField(label=_("Every"), required=False, min_value=0)
     unit = forms.ChoiceField(label=_("Unit"), choices=UNITS, required=False, initial="60")
     at = moment_field(_("Once at"))
-    jitter_s = seconds_field(_("Jitter (s)"), help_text=_("Each fire is up to so much later, to spread the load."))
+    jitter_s = seconds_field(_("Jitter"), help_text=_("Each fire is up to so much later, to spread the load."))
     queue = forms.CharField(label=_("Queue"), max_length=constants.NAME_MAX_BYTES, widget=_TEXT)
     body = PublishForm.declared_fields["body"]
     encoding = PublishForm.declared_fields["encoding"]

@@ -8,6 +8,7 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from dashboard.formatting import NOTHING
 from queues.services.policies import EffectivePolicy
 from queues.services.queues.limit_keys import QueueLimitView
 
@@ -36,6 +37,15 @@ def limits_of_queue(view: QueueLimitView) -> str:
         numbers = {"working": _number(view.working), "most": _number(policy.max_in_flight)}
         said.append(_("%(working)s of %(most)s in flight") % numbers)
     return _joined(said)
+
+
+@register.filter
+def limits_of_policy(policy: EffectivePolicy) -> str:
+    """`10/s, burst 5, 4 in flight at most`; a dash for none."""
+    said = _rate(policy.rate, policy.burst)
+    if policy.max_in_flight is not None:
+        said.append(_("%(most)s in flight at most") % {"most": _number(policy.max_in_flight)})
+    return ", ".join(said) or NOTHING
 
 
 @register.filter

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from dashboard.confirmations import confirm_all, confirm_empty, confirm_selected
 from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
-from dashboard.forms.queue import PolicyForm, PublishForm, publish_fields
+from dashboard.forms.queue import PublishForm, publish_fields
 from queues.engine.errors import InvalidArgumentError
 from queues.services.deletions import defer_empty, defer_jobs, defer_matches
 from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, check_act_on_matches, publish_by_hand
@@ -23,14 +23,13 @@ from queues.services.queues.actions import (
     empty_whole_queue,
     flush_group_now,
     need,
-    read_own_policy,
-    save_own_policy,
     set_paused,
 )
 from queues.services.queues.page import NO_FILTER, QueuePlace, count_states, find_place
 
 from .decorators import action, confirm, done, page, wants_json
 from .deletions import deferred, wants_undo
+from .policies import save_policy_form, show_policy_form
 
 INVALID = 400
 
@@ -76,23 +75,12 @@ def _publish_job(request: HttpRequest, /, **named: str) -> HttpResponse:
 
 @page
 def _show_policy(request: HttpRequest, /, **named: str) -> HttpResponse:
-    place = _place(request, named, Role.ADMIN)
-    return _show(request, place, "policy", PolicyForm(initial=dict(read_own_policy(place=place))))
+    return show_policy_form(request, _place(request, named, Role.ADMIN))
 
 
 @action
 def _save_policy(request: HttpRequest, /, **named: str) -> HttpResponse:
-    place = _place(request, named, Role.ADMIN)
-    form = PolicyForm(request.POST)
-    if not form.is_valid():
-        return _show(request, place, "policy", form, status=INVALID)
-    wrong = save_own_policy(user=request.user, place=place, values=form.cleaned_data)
-    for field, texts in wrong.items():
-        for text in texts:
-            form.add_error(field if field in form.fields else None, text)
-    if wrong:
-        return _show(request, place, "policy", form, status=INVALID)
-    return done(request, message=_("The policy is saved."), back=queue_url(place))
+    return save_policy_form(request, _place(request, named, Role.ADMIN))
 
 
 def _show(request: HttpRequest, place: QueuePlace, name: str, form: Form, *, status: int = 200) -> HttpResponse:

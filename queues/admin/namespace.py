@@ -115,6 +115,8 @@ class AuditedUserAdmin(AuditedAdmin, UserAdmin):
     changed_as = ActivityAction.PERSON_CHANGED
     deleted_as = ActivityAction.PERSON_DELETED
 
+    readonly_fields = ["last_login", "date_joined"]
+
     def subject_of(self, obj: Any) -> Subject:
         return Subject(target=obj.get_username())
 

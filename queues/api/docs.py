@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +13,7 @@ from rest_framework.views import APIView
 from queues import __version__
 
 from .route_docs.documentation import Reply
-from .router import Route
+from .router import AuthKind, Route
 from .routes import ROUTES
 
 
@@ -30,18 +29,29 @@ class SchemaView(APIView):
 
 
 def docs(request: HttpRequest) -> HttpResponse:
-    """The same as a page."""
-    groups = [
-        {"name": name, "routes": [_present(route) for route in routes]}
-        for name, routes in groupby(ROUTES, key=lambda route: route.documentation.group)
-    ]
-    return render(request, "api/docs.html", {"groups": groups, "version": __version__})
+    """The same as a page, on which requests can be tried."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for route in ROUTES:
+        groups.setdefault(route.documentation.group, []).append(_present(route))
+    context = {
+        "groups": [{"name": name, "routes": routes} for name, routes in groups.items()],
+        "version": __version__,
+        "count": len(ROUTES),
+        "signed_in": request.user.is_authenticated,
+    }
+    return render(request, "api/docs.html", context)
+
+
+_AUTH: Final = {AuthKind.TOKEN: "token", AuthKind.STAFF: "staff", AuthKind.NONE: "open"}
 
 
 def _present(route: Route) -> dict[str, Any]:
     documentation = route.documentation
     return {
         "route": route,
+        "auth": _AUTH[route.auth],
+        "needs": ", ".join(one.removeprefix("queues.") for one in route.permissions),
+        "names": [segment[1:-1] for segment in route.path.split("/") if segment.startswith("{")],
         "documentation": documentation,
         "body_type": "" if documentation.body_type == "*/*" else documentation.body_type,
         "replies": [

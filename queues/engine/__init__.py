@@ -33,6 +33,7 @@ from .errors import (
 )
 from .keys import Layout, QueueKeys
 from .operation import Operation, Plan
+from .operations.backoff_preview import preview_backoff
 from .operations.consume import consume, consume_any
 from .operations.consumers import (
     WaitingReport,
@@ -398,6 +399,7 @@ __all__ = [
     "peek",
     "plan_drain",
     "prepare",
+    "preview_backoff",
     "probe_store",
     "promote_due",
     "publish",

@@ -13,6 +13,9 @@ from queues.engine import constants
 from .namespace import Namespace
 from .validators import validate_backoff, validate_queue, validate_weights
 
+OBJECTIVE_S: Final = 300
+"""How long a ready job may wait if nobody set another objective."""
+
 OBJECTIVE_TARGET: Final = 0.95
 """Which share of deliveries has to come in time if nobody set another one."""
 OBJECTIVE_TARGET_MIN: Final = 0.5

@@ -8,11 +8,11 @@ another group never counts: who operates the bank's queues and may look at the s
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Group, Permission
-from django.db.models import Case, Exists, IntegerField, OuterRef, Q, Value, When
+from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
 
 from queues.models import Namespace
 from queues.models.namespace import ADMINISTER, OPERATE
@@ -73,6 +73,45 @@ def roles_among(*, user: User, places: Collection[tuple[str, str]]) -> Mapping[t
     return {(pool, name): Role(role) for pool, name, role in found if (pool, name) in places}
 
 
+class Right(Enum):
+    """What a person may do in a namespace by Django's permissions, whatever their role: any one of these is enough."""
+
+    SEE_TOKENS = ("view_token",)
+    CREATE_TOKENS = ("add_token",)
+    REVOKE_TOKENS = ("change_token", "delete_token")
+    CHANGE_NAMESPACE = ("change_namespace",)
+    DELETE_NAMESPACE = ("delete_namespace",)
+
+
+def namespaces_with(*, user: User, right: Right) -> QuerySet[Namespace]:
+    """The visible namespaces in which `user` has the right, in order. As with roles, a permission of a group counts in
+    the namespaces that are shown to that group."""
+    rows = Namespace.objects.visible_to(user).order_by("pool__name", "name")
+    return rows if sees_everything(user) else rows.filter(_permitted(user, *right.value))
+
+
+def places_with(*, user: User, right: Right) -> list[tuple[str, str]]:
+    """Pool and name of these, at most NAMESPACES_MAX. Raises MetadataUnavailableError."""
+    found = namespaces_with(user=user, right=right).values_list("pool__name", "name")[:NAMESPACES_MAX]
+    return read_metadata(lambda: list(found))
+
+
+def check_right(*, user: User, pool: str, namespace: str, right: Right) -> None:
+    """Raises NamespaceNotFoundError for what `user` may not see, RoleTooLowError without the right."""
+    rows = Namespace.objects.visible_to(user).filter(pool__name=pool, name=namespace)
+    if not read_metadata(rows.exists):
+        raise NamespaceNotFoundError
+    allowed = namespaces_with(user=user, right=right).filter(pool__name=pool, name=namespace)
+    if not read_metadata(allowed.exists):
+        raise RoleTooLowError
+
+
+def check_sees_everything(user: User) -> None:
+    """Raises RoleTooLowError for anybody but a superuser."""
+    if not sees_everything(user):
+        raise RoleTooLowError
+
+
 def _role(user: User) -> Case | Value:
     """What `user` may do in a visible namespace, as SQL."""
     if sees_everything(user):
@@ -85,8 +124,8 @@ def _role(user: User) -> Case | Value:
     )
 
 
-def _permitted(user: User, codename: str) -> Q:
-    permission = {"content_type__app_label": "queues", "content_type__model": "namespace", "codename": codename}
+def _permitted(user: User, *codenames: str) -> Q:
+    permission = {"content_type__app_label": "queues", "codename__in": codenames}
     shown_to = Group.objects.filter(namespaces=OuterRef("pk"), user=user.pk)
     through_group = shown_to.filter(**{f"permissions__{field}": value for field, value in permission.items()})
     own = Permission.objects.filter(user=user.pk, **permission)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar
 
-from queues.engine.backoff import Backoff, parse_backoff
+from queues.engine import constants, preview_backoff
+from queues.engine.backoff import NO_BACKOFF, Backoff, parse_backoff
 from queues.engine.queue_limits import NO_LIMITS, ConsumeLimits, parse_weights
 from queues.engine.values import HashedOnce
 from queues.models import QueuePolicy
-from queues.models.policy import OBJECTIVE_TARGET, OBJECTIVE_TARGET_MAX, OBJECTIVE_TARGET_MIN, WHOLE_NAMESPACE
+from queues.models.policy import (
+    OBJECTIVE_S,
+    OBJECTIVE_TARGET,
+    OBJECTIVE_TARGET_MAX,
+    OBJECTIVE_TARGET_MIN,
+    WHOLE_NAMESPACE,
+)
+from queues.pools import reading_engine_for
 from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_gaps
 from queues.pools.database import read_metadata
 from queues.pools.ttl_cache import TtlCache
 
 N = TypeVar("N", int, float)
+
+ALL_QUEUES: Final = WHOLE_NAMESPACE
+"""The queue of the policy from which all queues of a namespace inherit."""
 
 TARGET_MIN: Final = OBJECTIVE_TARGET_MIN
 TARGET_MAX: Final = OBJECTIVE_TARGET_MAX
@@ -81,6 +92,22 @@ class DeadBounds:
 
 NO_POLICY = EffectivePolicy()
 
+DEFAULTS: Final = EffectivePolicy(
+    tries=constants.DEFAULT_TRIES,
+    ttl_s=constants.DEFAULT_TTL_S,
+    ttr_s=constants.DEFAULT_TTR_S,
+    backoff=NO_BACKOFF,
+    objective_s=OBJECTIVE_S,
+    objective_target=OBJECTIVE_TARGET,
+    burst=1,
+    key_burst=1,
+    key_weight=1,
+    group_max_size=constants.GROUP_DEFAULT_SIZE,
+    group_max_delay_s=constants.GROUP_DEFAULT_DELAY_S,
+    group_grace_period_s=constants.GROUP_DEFAULT_GRACE_S,
+)
+"""What taskq does where nobody says otherwise. None: nothing is limited."""
+
 _by_namespace: TtlCache[tuple[str, str], Mapping[str, EffectivePolicy]] = TtlCache()
 
 
@@ -97,6 +124,23 @@ def peek_policy(*, pool: str, namespace: str, queue: str) -> EffectivePolicy | N
     """The same from memory alone, for callers on an event loop. None says nothing: ask `policy_for` in a thread."""
     policies = _by_namespace.peek((pool, namespace))
     return None if policies is None else _of(policies, queue)
+
+
+def inherited_policy(*, pool: str, namespace: str, queue: str) -> EffectivePolicy:
+    """What holds where the policy of the queue, or of the namespace (`queue` ""), says nothing. As it is now."""
+    if queue == WHOLE_NAMESPACE:
+        return DEFAULTS
+    own = read_metadata(lambda: _read(pool, namespace)).get(WHOLE_NAMESPACE, NO_POLICY)
+    chosen = {name: value for name in DEFAULTS.__dataclass_fields__ if (value := getattr(own, name)) not in (None, "")}
+    return replace(DEFAULTS, **chosen)
+
+
+def preview_waits(*, pool: str, backoff: Backoff, attempts: int) -> tuple[tuple[int, int], ...]:
+    """The shortest and longest wait in ms after each failed attempt, computed by the pool's Redis.
+
+    Raises StoreUnavailableError.
+    """
+    return reading_engine_for(pool).run(preview_backoff(backoff, attempts=attempts))
 
 
 def list_dead_bounds(*, pool: str) -> list[DeadBounds]:
@@ -135,9 +179,15 @@ def _of(policies: Mapping[str, EffectivePolicy], queue: str) -> EffectivePolicy:
 
 def _read(pool: str, namespace: str) -> Mapping[str, EffectivePolicy]:
     rows = QueuePolicy.objects.filter(namespace__name=namespace, namespace__pool__name=pool).order_by("queue")
-    policies: dict[str, EffectivePolicy] = {}
-    for row in rows:  # the namespace's own first: its queue is ""
-        policies[row.queue] = _inherit(row, policies.get(WHOLE_NAMESPACE, NO_POLICY))
+    return {queue: policy for (_namespace, queue), policy in effective_policies(rows).items()}
+
+
+def effective_policies(rows: Iterable[QueuePolicy]) -> dict[tuple[int, str], EffectivePolicy]:
+    """What holds, by number of the namespace and queue, with what queues inherit. `rows`: a namespace's own first."""
+    policies: dict[tuple[int, str], EffectivePolicy] = {}
+    for row in rows:
+        place = row.namespace_id
+        policies[place, row.queue] = _inherit(row, policies.get((place, WHOLE_NAMESPACE), NO_POLICY))
     return policies
 
 

@@ -28,7 +28,7 @@ def test_a_token_made_in_the_admin_publishes(width: str, open_page: OpenPage, sh
     if width == "desktop":
         pages.get_by_text("More").click()
     pages.get_by_role("link", name="Admin").click()
-    page.get_by_role("link", name="Tokens", exact=True).first.click()
+    page.locator("#content").get_by_role("link", name="Tokens", exact=True).click()
     page.get_by_role("link", name="Create token").click()
     page.get_by_label("Namespace").select_option(label="default:demo")
     page.get_by_label("Description").fill(f"the cashier's {width}")
@@ -43,3 +43,24 @@ def test_a_token_made_in_the_admin_publishes(width: str, open_page: OpenPage, sh
     expect(page.get_by_text(f"the cashier's {width}")).to_be_visible()
     assert token not in page.content()
     keep_picture(page, f"admin-tokens-{width}")
+
+
+def test_the_admin_has_no_barriers_by_day_and_by_night(open_page: OpenPage) -> None:
+    page = open_page()
+    barriers = []
+    for path in (
+        "queues/token/",
+        "queues/token/1/change/",
+        "queues/namespace/1/change/",
+        "queues/namespace/1/delete/",
+        "queues/queuepolicy/add/",
+        "auth/user/1/change/",
+    ):
+        page.emulate_media(color_scheme="light")
+        page.goto(f"/admin/{path}")
+        barriers += find_barriers(page)
+        page.emulate_media(color_scheme="dark")
+        barriers += find_barriers(page, only="color-contrast")
+        keep_picture(page, f"admin-{path.strip('/').replace('/', '-')}-dark")
+
+    assert barriers == []

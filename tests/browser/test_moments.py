@@ -43,7 +43,7 @@ def test_all_of_a_state_are_rescheduled_to_it(page: Page, shop: Shop) -> None:
 def test_a_form_that_comes_back_has_what_was_typed(page: Page, watches: list[Watch]) -> None:
     watches[0].expected.append("status of 400")
     page.goto("/queues/default/demo/buses/publish/")
-    page.get_by_label("Delay (s)").fill("5")
+    page.get_by_label("Delay", exact=True).fill("5s")
     page.get_by_label("Or due at").fill(NOON)
     page.get_by_role("button", name="Publish", exact=True).click()
 

@@ -18,11 +18,15 @@ POOL: Final = "default"
 SHOP: Final = "shop"
 BANK: Final = "bank"
 
+_OWNERS: Final = (
+    *("operate_queues", "administer_queues"),
+    *("view_token", "add_token", "delete_token", "change_namespace", "delete_namespace"),
+)
 _GROUPS: Final = {
-    (SHOP, "owners"): ("operate_queues", "administer_queues"),
+    (SHOP, "owners"): _OWNERS,
     (SHOP, "operators"): ("operate_queues",),
     (SHOP, "readers"): (),
-    (BANK, "charlie's group"): ("operate_queues", "administer_queues"),
+    (BANK, "charlie's group"): _OWNERS,
 }
 """Namespace and name of each group → what its permissions let its members do there."""
 

@@ -14,6 +14,7 @@ from queues.engine import (
     delete_jobs,
     fail,
     parse_backoff,
+    preview_backoff,
     reclaim_ended,
     respawn,
 )
@@ -69,6 +70,21 @@ def test_the_delay_is_in_its_documented_range(world: World, text: str, attempt: 
 
     for _ in range(3):
         assert low <= delay_after(world, backoff, attempt) <= high
+
+
+@pytest.mark.parametrize("text", ["fixed:0.25", "linear:1.5", "linear:9999999", "exponential:3:7", "sidekiq"])
+def test_a_preview_has_the_ranges_of_the_delays(world: World, text: str) -> None:
+    backoff = parse_backoff(text)
+
+    ranges = world.run(preview_backoff(backoff, attempts=25))
+
+    assert list(ranges) == [bounds(backoff, attempt) for attempt in range(1, 26)]
+
+
+@pytest.mark.parametrize("attempts", [0, 101])
+def test_a_preview_is_of_some_attempts_and_not_too_many(attempts: int) -> None:
+    with pytest.raises(InvalidArgumentError):
+        preview_backoff(parse_backoff("sidekiq"), attempts=attempts)
 
 
 def test_no_backoff_means_no_delay(world: World) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from queues.engine import (
+    NO_BACKOFF,
     NO_LIMITS,
     AckOutcome,
     DeliveryNotes,
@@ -62,6 +63,7 @@ from queues.engine import (
     pause,
     peek,
     plan_drain,
+    preview_backoff,
     promote_due,
     publish,
     publish_large,
@@ -234,6 +236,7 @@ def operations() -> list[Operation[Any]]:
         take_limit(RequestLimit(token_id="token", kind="read", allowance=1, interval_ms=1)),
         beat(PumpBeat(pump="p", up_ms=1, roles={})),
         list_pumps(),
+        preview_backoff(NO_BACKOFF, attempts=1),
         partition_load(1),
         list_partition(layout, 1, after=None, limit=1),
         tell_waiting(

@@ -133,15 +133,16 @@ def test_the_first_report_of_today_reduces_the_last_hours_of_yesterday(
     """So it is done within minutes of midnight, and the nightly report has nothing to reduce."""
     lake, out = places
     tomorrow = "2026-03-30"
-    run_day(lake, out, DAY, run="evening", today=DAY)
-    arrive(lake, deliveries(23), 2)
-    arrive(lake, [event("published", ms(f"{tomorrow}T00:01"), job="01J", size=1)], 3)
+    last = deliveries(23)
+    arrive(lake, last, 3)
+    arrive(lake, [event("published", ms(f"{tomorrow}T00:01"), job="01J", size=1)], 4)
 
     run_day(lake, out, tomorrow, run="midnight", today=tomorrow)
 
-    assert pointers(out) == {3: "evening-0", 4: "evening-0", 23: "midnight-0"}
-    check(run_day, lake, out, "night")
-    assert pointers(out) == {3: "evening-0", 4: "evening-0", 23: "midnight-0"}
+    assert pointers(out) == {3: "one-0", 4: "one-0", 23: "midnight-0"}
+    run_day(lake, out, DAY, run="night")
+    expected.check_report(out, DAY, today=[*FIRST, *LATE, *last], before=[], run="night")
+    assert pointers(out) == {3: "one-0", 4: "one-0", 23: "midnight-0"}
 
 
 def test_when_long_times_go_those_that_a_run_did_not_keep_are_looked_for_again(

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from queues.models import QueuePolicy
+from queues.models.policy import OBJECTIVE_S as OBJECTIVE_S
 from queues.models.policy import WHOLE_NAMESPACE
 from queues.pools.database import read_metadata
 
 from ...pools.ttl_cache import Recent
-
-OBJECTIVE_S: Final = 300
 
 FRESH_S: Final = 5.0
 

@@ -135,7 +135,7 @@ def list_tokens(
         rows = rows.filter(namespace__name=namespace)
     if not include_revoked:
         rows = rows.filter(revoked_at=None)
-    return [_info(row) for row in rows]
+    return [token_info(row) for row in rows]
 
 
 def revoke_token(*, pool: str | None = None, namespace: str, public_id_or_secret: str) -> bool:
@@ -175,7 +175,8 @@ def check_description(text: str) -> str:
     return text
 
 
-def _info(row: Token) -> TokenInfo:
+def token_info(row: Token) -> TokenInfo:
+    """What is known of the row, whose namespace, pool and limit have been read with it."""
     limit = getattr(row, "limit", None)
     return TokenInfo(
         public_id=row.public_id,

@@ -30,6 +30,7 @@ from queues.models import (
     QueuePolicy,
     RespawnPlan,
     Schedule,
+    Token,
 )
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from queues.services.schedules.editing import put_schedule
@@ -40,7 +41,22 @@ from tests.dashboard.shop import Shop
 from tests.dashboard.surveyor import Surveyor
 from tests.dashboard.workers import beat, commands, running
 
-from .tables import CHANNEL, DAY, DELAYED, ERROR, NODE, PAGES, QUEUE, SCHEDULE, WORKER, WORKFLOW, Act, routes
+from .tables import (
+    CHANNEL,
+    DAY,
+    DELAYED,
+    ERROR,
+    NODE,
+    PAGES,
+    QUEUE,
+    SCHEDULE,
+    TOKEN,
+    TOKEN_ID,
+    WORKER,
+    WORKFLOW,
+    Act,
+    routes,
+)
 
 
 class Premises(Shop):
@@ -77,6 +93,8 @@ class Premises(Shop):
         self.channel = AlertChannel.objects.create(
             namespace=of_shop, name=CHANNEL, transport=AlertTransport.SLACK, url="https://hooks.example/of-the-shop"
         )
+        Token.objects.create(public_id=TOKEN_ID, namespace=of_shop, digest="0" * 64, description=TOKEN)
+        QueuePolicy.objects.create(namespace=of_shop, queue=QUEUE, objective_s=86_400)
         self.deletion = PendingDeletion.objects.create(
             user=User.objects.create_user("one who left"),
             kind=DeletionKind.JOBS,
@@ -104,7 +122,7 @@ class Premises(Shop):
     def url(self, name: str, *, namespace: str = SHOP, of: JobState = JobState.DEAD) -> str:
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
-        known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
+        known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW, "public_id": TOKEN_ID}
         rows = {"alert": self.channel, "dead_respawn": self.respawn, "deletion": self.deletion}
         row = next((row for begin, row in rows.items() if name.startswith(begin)), self.incident)
         known |= {"pk": str(row.pk)}
@@ -134,6 +152,8 @@ class Premises(Shop):
             list(RespawnPlan.objects.order_by("pk").values()),
             list(AlertDelivery.objects.order_by("pk").values("channel", "event")),
             list(Schedule.objects.order_by("pk").values("name", "kind", "paused", "fires")),
+            list(Namespace.objects.order_by("pk").values("name", "description")),
+            list(Token.objects.order_by("pk").values("namespace", "description", "revoked_at")),
             acts,
         )
 

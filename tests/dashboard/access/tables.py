@@ -27,7 +27,9 @@ SCHEDULE: Final = "nightly-glazing"
 WORKFLOW: Final = "glazing-in-two-layers"
 NODE: Final = "second-layer"
 CHANNEL: Final = "glaziers-on-call"
-SECRETS: Final = (CHANNEL, QUEUE, ERROR, "1,237", SCHEDULE, WORKFLOW, NODE)
+TOKEN: Final = "till-of-the-glaziers"
+TOKEN_ID: Final = "0123456789ab"
+SECRETS: Final = (CHANNEL, TOKEN, TOKEN_ID, QUEUE, ERROR, "1,237", SCHEDULE, WORKFLOW, NODE)
 """Words, and a sum, that are on pages only if these show something of the shop."""
 
 DAY: Final = yesterday()
@@ -57,7 +59,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What POST changes. `needs_admin`: to operate is not enough. `charlie`: 302 where it means all that he may see.
+    """What POST changes. `needs_admin`: to operate is not enough; `needs_superuser`: nor is it to own the namespace.
+
+    `charlie`: 302 where it means all that he may see.
 
     `answer`: 200 where what was done is shown in the answer itself.
     """
@@ -65,6 +69,7 @@ class Act:
     form: Mapping[str, str] = field(default_factory=dict)
     of: JobState = JobState.READY
     needs_admin: bool = False
+    needs_superuser: bool = False
     charlie: int = 404
     answer: int = 302
 
@@ -130,6 +135,16 @@ PAGES: Final[Mapping[str, Page]] = {
     "alerts": Page(charlie=200),
     "alert_new": Page(charlie=200),
     "alert_edit": Page(sees=CHANNEL, olga=403, bob=403),
+    "first_day": Page(charlie=200),
+    "tokens": Page(charlie=200),
+    "token_new": Page(charlie=200),
+    "namespaces": Page(sees=SHOP, charlie=200),
+    "namespace_new": Page(alice=403, olga=403, bob=403, charlie=403),
+    "namespace": Page(sees=QUEUE),
+    "namespace_edit": Page(sees=SHOP, olga=403, bob=403),
+    "namespace_policy": Page(sees=SHOP, olga=403, bob=403),
+    "policies": Page(sees=QUEUE, charlie=200),
+    "backoff_preview": Page(query={"backoff": "linear:7"}, sees="linear:7"),
 }
 
 SURE: Final = {"confirmed": "yes"}
@@ -210,6 +225,12 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "test"}, needs_admin=True),
         Act(form={"act": "delete"} | SURE, needs_admin=True),
     ),
+    "token_new": (Act(form={"namespace": f"{POOL}/{SHOP}", "description": "x"}, needs_admin=True, answer=200),),
+    "token_revoke": (Act(form=SURE, needs_admin=True),),
+    "namespace_new": (Act(form={"name": "annex", "pool": POOL}, needs_admin=True, needs_superuser=True, charlie=403),),
+    "namespace_edit": (Act(form={"description": "of glass"}, needs_admin=True),),
+    "namespace_delete": (Act(form={"word": SHOP} | SURE, needs_admin=True),),
+    "namespace_policy": (Act(form={"tries": "3"}, needs_admin=True),),
     "deletion_undo": (Act(),),
     "dead_respawn_start": (
         Act(form={"rate": "5", "unit": "s", "namespace": SHOP}),

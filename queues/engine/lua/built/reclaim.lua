@@ -176,16 +176,32 @@ for _, id in ipairs(ids) do
      local result
      repeat
       local kind_3, base_3, cap, n = kind, base, most_2, math.max(1, run_2.used)
-      if kind_3 == 0 then
-       result = 0
-       break
-      end
-      if kind_3 == 1 then
-       result = base_3
-       break
-      end
-      if kind_3 == 2 then
-       result = math.min(base_3 * n, 4294967295000)
+      local least, most_4
+      repeat
+       if kind_3 == 0 then
+        least, most_4 = 0, 0
+        break
+       end
+       if kind_3 == 1 then
+        least, most_4 = base_3, base_3
+        break
+       end
+       if kind_3 == 2 then
+        local delay_2 = math.min(base_3 * n, 4294967295000)
+        least, most_4 = delay_2, delay_2
+        break
+       end
+       if kind_3 == 3 then
+        local full = math.min(cap, base_3 * 2 ^ math.min(n - 1, 63))
+        least, most_4 = full / 2, full
+        break
+       end
+       local retries = n - 1
+       local least_2 = math.min((retries ^ 4 + 15) * 1000, 4294967295000)
+       least, most_4 = least_2, math.min(least_2 + 30000 * (retries + 1), 4294967295000)
+      until true
+      if least == most_4 then
+       result = least
        break
       end
       do
@@ -195,13 +211,7 @@ for _, id in ipairs(ids) do
        end
        math.randomseed(sum)
       end
-      if kind_3 == 3 then
-       local full = math.min(cap, base_3 * 2 ^ math.min(n - 1, 63))
-       result = math.floor(full / 2 + math.random() * full / 2)
-       break
-      end
-      local retries = n - 1
-      result = math.min(math.floor((retries ^ 4 + 15 + math.random() * 30 * (retries + 1)) * 1000), 4294967295000)
+      result = math.floor(least + math.random() * (most_4 - least))
      until true
      delay = result
     end
@@ -527,8 +537,8 @@ do
 end
 repeat
  local total = #event_lines
- local most_4 = tonumber(ARGV[4])
- if total == 0 or most_4 == 0 then
+ local most_5 = tonumber(ARGV[4])
+ if total == 0 or most_5 == 0 then
   break
  end
  local added = 0
@@ -540,21 +550,21 @@ repeat
  end
  redis.call('HINCRBY', KEYS[18], math.floor(now / 86400000), total)
  local held = redis.call('HINCRBY', KEYS[18], 'events_bytes', added)
- local full_2 = most_4 < 4 * 1048576 and most_4 / 4 or 1048576
+ local full_2 = most_5 < 4 * 1048576 and most_5 / 4 or 1048576
  if held >= full_2 and held - added < full_2 then
   redis.pcall('PUBLISH', KEYS[17], held)
  end
- if held > most_4 / 2 then
-  most_4 = tonumber(redis.call('HGET', KEYS[18], 'events_most') or most_4)
+ if held > most_5 / 2 then
+  most_5 = tonumber(redis.call('HGET', KEYS[18], 'events_most') or most_5)
  end
- if held > most_4 then
+ if held > most_5 then
   do
-   local most_5, added_2 = most_4 - math.floor(most_4 / 64), added
+   local most_6, added_2 = most_5 - math.floor(most_5 / 64), added
    local dropped, freed, entries, from_2 = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[17], from_2, '+', 'COUNT', 100)
     for __25, entry in ipairs(found) do
-     if held - freed <= most_5 then
+     if held - freed <= most_6 then
       break
      end
      local fields = entry[2]
@@ -568,7 +578,7 @@ repeat
      entries = entries + 1
      from_2 = '(' .. entry[1]
     end
-   until freed >= added_2 or held - freed <= most_5 or #found < 100
+   until freed >= added_2 or held - freed <= most_6 or #found < 100
    redis.call('XTRIM', KEYS[17], 'MAXLEN', redis.call('XLEN', KEYS[17]) - entries)
    redis.call('HINCRBY', KEYS[18], 'events_bytes', -freed)
    redis.call('HINCRBY', KEYS[18], 'events_dropped', dropped)

@@ -10,15 +10,26 @@ end
 
 local DELAY_MAX = 4294967295000 -- 2^32-1 s, the contract's longest delay
 
-local function backoff_delay(kind, base, cap, n, id)
-  if kind == 0 then return 0 end
-  if kind == 1 then return base end
-  if kind == 2 then return math.min(base * n, DELAY_MAX) end
-  seed_jitter(id)
+-- The least and the most ms that the policy may answer.
+local function backoff_range(kind, base, cap, n)
+  if kind == 0 then return 0, 0 end
+  if kind == 1 then return base, base end
+  if kind == 2 then
+    local delay = math.min(base * n, DELAY_MAX)
+    return delay, delay
+  end
   if kind == 3 then
     local full = math.min(cap, base * 2 ^ math.min(n - 1, 63))
-    return math.floor(full / 2 + math.random() * full / 2)
+    return full / 2, full
   end
   local retries = n - 1
-  return math.min(math.floor((retries ^ 4 + 15 + math.random() * 30 * (retries + 1)) * 1000), DELAY_MAX)
+  local least = math.min((retries ^ 4 + 15) * 1000, DELAY_MAX)
+  return least, math.min(least + 30000 * (retries + 1), DELAY_MAX)
+end
+
+local function backoff_delay(kind, base, cap, n, id)
+  local least, most = backoff_range(kind, base, cap, n)
+  if least == most then return least end
+  seed_jitter(id)
+  return math.floor(least + math.random() * (most - least))
 end
