@@ -18,6 +18,7 @@ from dashboard.navigation import NavigationItem, items_for
 from queues.engine.queue_values import QueueStats
 from queues.engine.stats.minutes import Minute
 from queues.services.errors import TaskqError
+from queues.services.queues.outages import Outages, known_outages, outages_of
 from queues.services.queues.visible_queues import VisiblePools, visible_pools
 
 register = template.Library()
@@ -121,5 +122,17 @@ def totals_strip(context: Context) -> VisiblePools | None:
     user: Any = context.get("user")
     try:
         return visible_pools(user=user)
+    except TaskqError:
+        return None
+
+
+@register.simple_tag(takes_context=True)
+def pools_away(context: Context, strip: VisiblePools | None) -> Outages | None:
+    """Which pools did not answer when `strip` was read, or, on the page of an error, as far as that is known."""
+    if isinstance(strip, VisiblePools):
+        return outages_of(strip)
+    user: Any = context.get("user")
+    try:
+        return known_outages(user=user) if context.get("code") == "store_unavailable" else None
     except TaskqError:
         return None

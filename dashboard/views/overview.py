@@ -16,10 +16,11 @@ from queues.engine.stats.minutes import Minute
 from queues.engine.values import JobState
 from queues.services.overview import read_overview
 from queues.services.queues.chart_data import history_of_pools, running_minute
+from queues.services.queues.outages import read_outages
 from queues.services.queues.visible_queues import visible_pools
 from queues.services.reporting.reading.days import read_latest_report
 
-from .decorators import is_live, page
+from .decorators import is_live, keep_last_numbers, page
 
 SPANS: Final[tuple[tuple[int, Promise], ...]] = (
     (15, gettext_lazy("15 min")),
@@ -72,8 +73,10 @@ CHARTS: Final[Mapping[str, tuple[Promise, str, tuple[tuple[Promise, Value], ...]
 @page
 def overview(request: HttpRequest) -> HttpResponse:
     """`?minutes=` how much the charts show; for live.js the part that changes."""
+    found = read_overview(user=request.user)
+    keep_last_numbers(request, found.visible)
     context = {
-        "overview": read_overview(user=request.user),
+        "overview": found,
         "report": read_latest_report(user=request.user),
         "span": _span(request),
         "spans": SPANS,
@@ -88,6 +91,7 @@ def overview_chart(request: HttpRequest, kind: str) -> HttpResponse:
         raise Http404
     title, unit, lines = CHARTS[kind]
     visible = visible_pools(user=request.user)
+    keep_last_numbers(request, visible)
     trend = history_of_pools(visible=visible, minutes=_span(request))
     minutes = list(trend.minutes)
     running = running_minute(visible)
@@ -109,7 +113,18 @@ def overview_chart(request: HttpRequest, kind: str) -> HttpResponse:
 @page
 def totals(request: HttpRequest) -> HttpResponse:
     """The sums that stand on every page, for live.js."""
-    return render(request, "dashboard/_totals_now.html", {"strip": visible_pools(user=request.user)})
+    visible = visible_pools(user=request.user)
+    keep_last_numbers(request, visible)
+    return render(request, "dashboard/_totals_now.html", {"strip": visible})
+
+
+@page
+def answering(request: HttpRequest) -> HttpResponse:
+    """204 while all pools of the person answer, else what to say of those that do not; for answering.js."""
+    outages = read_outages(user=request.user)
+    if not outages.away:
+        return HttpResponse(status=204)
+    return render(request, "dashboard/_away.html", {"outages": outages})
 
 
 def _span(request: HttpRequest) -> int:
@@ -121,4 +136,5 @@ urlpatterns = [
     path("", overview, name="overview"),
     path("overview/charts/<str:kind>", overview_chart, name="overview_chart"),
     path("totals", totals, name="totals"),
+    path("answering", answering, name="answering"),
 ]

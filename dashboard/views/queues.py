@@ -34,7 +34,7 @@ from queues.services.queues.page import (
 )
 
 from . import queue_actions
-from .decorators import is_live, page
+from .decorators import is_live, keep_last_numbers, page
 from .overview import CHARTS as OVERVIEW_CHARTS
 from .overview import MINUTE_MS
 from .parameters import TEXT_MAX, read_text
@@ -100,8 +100,10 @@ class Column:
 def queues(request: HttpRequest) -> HttpResponse:
     """`?q=&namespace=POOL/NAME&state=&sort=[-]COLUMN&page=N`; for live.js the part that changes."""
     wanted = _read(request)
+    found = list_queue_rows(user=request.user, wanted=wanted)
+    keep_last_numbers(request, found.visible)
     context = {
-        "list": list_queue_rows(user=request.user, wanted=wanted),
+        "list": found,
         "wanted": wanted,
         "narrowed": bool(wanted.text or wanted.namespace or wanted.state),
         "states": STATE_NAMES,

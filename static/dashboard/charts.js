@@ -169,4 +169,5 @@ function goOn() {
 document.addEventListener("taskq:updated", (event) => adopt(event.target));
 document.addEventListener("taskq:paused", (event) => ((paused = event.detail), goOn()));
 document.addEventListener("visibilitychange", goOn);
+document.addEventListener("taskq:back", goOn);
 adopt(document);
