@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import pgettext_lazy
 
 from queues.odd_characters import ODD, spell_out
 
@@ -36,7 +37,14 @@ NOTHING: Final = "–"
 Number = float | Literal[""] | None
 """What a template has: a part of what is None is the empty text there."""
 
-_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
+_UNITS: Final = (
+    (86_400_000, pgettext_lazy("unit", "%(n)s d")),
+    (3_600_000, pgettext_lazy("unit", "%(n)s h")),
+    (60_000, pgettext_lazy("unit", "%(n)s min")),
+    (1_000, pgettext_lazy("unit", "%(n)s s")),
+    (1, pgettext_lazy("unit", "%(n)s ms")),
+)
+_SECONDS: Final = _UNITS[-2][1]
 _MAGNITUDES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -46,8 +54,8 @@ def age(milliseconds: float | None) -> str:
         return NOTHING
     for size, unit in _UNITS:
         if milliseconds >= size:
-            return f"{int(milliseconds // size)} {unit}"
-    return "0 ms"
+            return unit % {"n": int(milliseconds // size)}
+    return _in_milliseconds(0)
 
 
 def duration(milliseconds: float | None) -> str:
@@ -55,14 +63,14 @@ def duration(milliseconds: float | None) -> str:
     if milliseconds is None:
         return NOTHING
     if milliseconds < 1_000:
-        return f"{round(milliseconds)} ms"
+        return _in_milliseconds(milliseconds)
     if milliseconds < 60_000:
-        return f"{_short(milliseconds / 1_000)} s"
+        return _SECONDS % {"n": _short(milliseconds / 1_000)}
     for (size, unit), (smaller, its_unit) in pairwise(_UNITS):
         if milliseconds >= size:
             rest = int(milliseconds % size // smaller)
-            whole = f"{int(milliseconds // size)} {unit}"
-            return f"{whole} {rest} {its_unit}" if rest else whole
+            whole = unit % {"n": int(milliseconds // size)}
+            return " ".join([whole, its_unit % {"n": rest}]) if rest else whole
     raise AssertionError(milliseconds)
 
 
@@ -72,8 +80,12 @@ def brief_duration(milliseconds: float | None) -> str:
         return NOTHING
     for size, unit in _UNITS:
         if milliseconds >= size * 0.9995 and size > 1:
-            return f"{_short(milliseconds / size)} {unit}"
-    return f"{round(milliseconds)} ms"
+            return unit % {"n": _short(milliseconds / size)}
+    return _in_milliseconds(milliseconds)
+
+
+def _in_milliseconds(milliseconds: float) -> str:
+    return _UNITS[-1][1] % {"n": round(milliseconds)}
 
 
 def number(value: Number) -> str:

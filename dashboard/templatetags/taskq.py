@@ -37,8 +37,9 @@ def count(queue: QueueStats, state: str) -> int:
 
 
 @register.filter
-def when(moment: float | datetime | None, form: str = "datetime") -> SafeString | str:
-    """A `<time>` in UTC, of ms since 1970 or a datetime; times.js makes it local. `form`: datetime, time or date."""
+def when(moment: float | datetime | None, form: str = "ago") -> SafeString | str:
+    """A `<time>` in UTC, of ms since 1970 or a datetime, of which times.js makes how long ago that was, with the exact
+    time as its tooltip. `form`: ago, or datetime, time or date in the reader's zone."""
     if moment is None:
         return NOTHING
     at = moment.astimezone(UTC) if isinstance(moment, datetime) else datetime.fromtimestamp(moment / 1000, tz=UTC)

@@ -15,10 +15,9 @@ RECOVERY_MS = 30_000
 
 
 def test_redis_is_away_and_comes_back(open_page: OpenPage, shop: Shop, watches: list[Watch]) -> None:
-    open_before, opened_then = open_page(), open_page()
+    open_before, opened_then, overview = open_page(), open_page(), open_page()
     for watch in watches:
         watch.expected += ["status of 503", "answer 503"]
-    overview = open_page()
     overview.goto("/")
     open_before.goto("/consumers/")
     expect(open_before.get_by_role("button", name="Live")).to_be_visible()
