@@ -18,6 +18,7 @@ from .views import (
     queues,
     reports,
     schedules,
+    styleguide,
     workflows,
 )
 from .views.decorators import only
@@ -47,4 +48,5 @@ urlpatterns = [
     *push.urlpatterns,
     *reports.urlpatterns,
     *activity.urlpatterns,
+    *styleguide.urlpatterns,
 ]

@@ -74,6 +74,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "overview_chart": Page(named={"kind": "backlog"}, charlie=200),
     "totals": Page(sees="1,237", charlie=200),
     "answering": Page(alice=204, olga=204, bob=204, charlie=204),
+    "styleguide": Page(alice=404, olga=404, bob=404),
     "find": Page(query={"q": "{dead}"}, alice=302, olga=302, bob=302),
     "queues": Page(sees=QUEUE, charlie=200),
     "queue": Page(query={"state": "dead"}, sees=ERROR),
