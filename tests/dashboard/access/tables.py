@@ -125,7 +125,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "incident": Page(sees=QUEUE),
     "incident_chart": Page(sees="series"),
     "alerts": Page(charlie=200),
-    "alert_new": Page(charlie=200),
+    "alert_new": Page(olga=403, bob=403, charlie=200),
     "alert_edit": Page(sees=CHANNEL, olga=403, bob=403),
 }
 
