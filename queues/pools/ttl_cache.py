@@ -304,7 +304,7 @@ class Recent(Generic[K, V]):
         _all_recent.add(self)  # type: ignore[arg-type]  # a set of all of them, whatever they hold
 
     def get(self, key: K, ask: Callable[[], V], *, holds: Callable[[V], bool] | None = None) -> V:
-        """The answer to `key`: what `ask` says now, or said lately. `holds`: whether what was said lately still holds."""
+        """The answer to `key`: what `ask` says now or said lately, if that still `holds`."""
         with self._locks[key]:
             known = self._answers.get(key)
             if known is None or not self._is_new(known[0]) or (holds is not None and not holds(known[1])):
