@@ -170,5 +170,5 @@ def _parent_of(pid: int) -> int:
 def _ask_ps(pid: int, column: str) -> str:
     if pid <= 1:
         return ""
-    asked = subprocess.run(["ps", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    asked = subprocess.run(["ps", "-ww", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607
     return asked.stdout.strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import threading
 from datetime import timedelta
@@ -10,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from queues.embedded import EmbeddedRedis
+from queues.embedded import Answer, EmbeddedRedis
 from queues.management.demo_outages import (
     BACK_DAYS,
     CannotSeedError,
@@ -29,7 +28,7 @@ HERE = Installation(url="http://127.0.0.1:1", namespace="demo", token="-")
 
 
 def is_stopped(pid: int) -> bool:
-    asked = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=True)  # noqa: S603, S607
+    asked = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=True)
     return asked.stdout.strip().startswith("T")
 
 
@@ -45,7 +44,7 @@ def test_redis_stands_still_until_it_may_go_on(redis_server: EmbeddedRedis) -> N
         demo.join()
 
     assert not is_stopped(pid)
-    assert redis_server.ask().is_ok
+    assert redis_server.answer() is Answer.READY
 
 
 def test_a_report_fails_and_is_forgotten() -> None:

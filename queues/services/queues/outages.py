@@ -91,9 +91,13 @@ def _ask_all(pools: list[str]) -> Mapping[str, int | None]:
             flights[pool] = Future()
             flights[pool].set_result(None)
         else:
-            flights[pool] = _threads.submit(_silences.get, pool, lambda pool=pool: _ask(pool))
+            flights[pool] = _threads.submit(_silence_of, pool)
     wait(flights.values(), timeout=PATIENCE_S)
     return {pool: flight.result() if flight.done() else _give_up(pool, flight) for pool, flight in flights.items()}
+
+
+def _silence_of(pool: str) -> int | None:
+    return _silences.get(pool, lambda: _ask(pool))
 
 
 def _ask(pool: str) -> int | None:
