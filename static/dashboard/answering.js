@@ -19,6 +19,8 @@ async function ask() {
   try {
     const response = await fetch(place.dataset.url, { headers: { "X-Live": "1", Accept: "text/html" }, signal: AbortSignal.timeout(TIMEOUT_MS) });
     answeredAt = Date.now();
+    const clock = Date.parse(response.headers.get("Date") ?? "");
+    if (clock) document.dispatchEvent(new CustomEvent("taskq:clock", { detail: clock - answeredAt }));
     if (response.status === 204) tell("");
     else if (response.status === 200 && !response.redirected) tell(await response.text()); // else: signed out, or an error that sections tell of
   } catch {

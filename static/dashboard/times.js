@@ -20,10 +20,15 @@ const SKEW_MS = 5_000;
 const EVERY_MS = 1_000;
 const OLD_EVERY = 15; // what is older than a minute changes less often
 
-// How far the reader's clock is off, if it is by more than a page takes to come.
-const off = words.now ? Number(words.now) - Date.now() : 0;
-const skew = Math.abs(off) > SKEW_MS ? off : 0;
+// How far the reader's clock is off, if it is by more than an answer takes to come: the server's is in what answering.js is answered.
+let skew = 0;
 const now = () => Date.now() + skew;
+document.addEventListener("taskq:clock", (event) => {
+  const found = Math.abs(event.detail) > SKEW_MS ? event.detail : 0;
+  if (Math.abs(found - skew) <= SKEW_MS) return;
+  skew = found;
+  localise(document);
+});
 
 function relative(moment) {
   const past = now() - moment.getTime();
