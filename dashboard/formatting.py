@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import pgettext_lazy
 
 from queues.odd_characters import ODD, spell_out
+from queues.services.time_units import TIME_UNITS, in_unit
 
 
 def escape_visibly(text: str) -> SafeString:
@@ -37,14 +37,6 @@ NOTHING: Final = "–"
 Number = float | Literal[""] | None
 """What a template has: a part of what is None is the empty text there."""
 
-_UNITS: Final = (
-    (86_400_000, pgettext_lazy("unit", "%(n)s d")),
-    (3_600_000, pgettext_lazy("unit", "%(n)s h")),
-    (60_000, pgettext_lazy("unit", "%(n)s min")),
-    (1_000, pgettext_lazy("unit", "%(n)s s")),
-    (1, pgettext_lazy("unit", "%(n)s ms")),
-)
-_SECONDS: Final = _UNITS[-2][1]
 _MAGNITUDES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -52,10 +44,8 @@ def age(milliseconds: float | None) -> str:
     """`1500` → `1 s`: whole numbers of the largest unit that fits; a dash for None."""
     if milliseconds is None:
         return NOTHING
-    for size, unit in _UNITS:
-        if milliseconds >= size:
-            return unit % {"n": int(milliseconds // size)}
-    return _in_milliseconds(0)
+    size = next((size for size, _unit in TIME_UNITS if milliseconds >= size), 1)
+    return in_unit(int(milliseconds // size), size)
 
 
 def duration(milliseconds: float | None) -> str:
@@ -63,14 +53,14 @@ def duration(milliseconds: float | None) -> str:
     if milliseconds is None:
         return NOTHING
     if milliseconds < 1_000:
-        return _in_milliseconds(milliseconds)
+        return in_unit(round(milliseconds), 1)
     if milliseconds < 60_000:
-        return _SECONDS % {"n": _short(milliseconds / 1_000)}
-    for (size, unit), (smaller, its_unit) in pairwise(_UNITS):
+        return in_unit(_short(milliseconds / 1_000), 1_000)
+    for (size, _unit), (smaller, _its_unit) in pairwise(TIME_UNITS):
         if milliseconds >= size:
             rest = int(milliseconds % size // smaller)
-            whole = unit % {"n": int(milliseconds // size)}
-            return " ".join([whole, its_unit % {"n": rest}]) if rest else whole
+            whole = in_unit(int(milliseconds // size), size)
+            return " ".join([whole, in_unit(rest, smaller)]) if rest else whole
     raise AssertionError(milliseconds)
 
 
@@ -78,14 +68,10 @@ def brief_duration(milliseconds: float | None) -> str:
     """`93000` → `1.5 min`: two or three digits of one unit, for narrow columns; a dash for None."""
     if milliseconds is None:
         return NOTHING
-    for size, unit in _UNITS:
+    for size, _unit in TIME_UNITS:
         if milliseconds >= size * 0.9995 and size > 1:
-            return unit % {"n": _short(milliseconds / size)}
-    return _in_milliseconds(milliseconds)
-
-
-def _in_milliseconds(milliseconds: float) -> str:
-    return _UNITS[-1][1] % {"n": round(milliseconds)}
+            return in_unit(_short(milliseconds / size), size)
+    return in_unit(round(milliseconds), 1)
 
 
 def number(value: Number) -> str:
