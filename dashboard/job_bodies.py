@@ -1,7 +1,8 @@
 """A body or result as a person reads it: text, JSON laid out, or hex; never more of it than a page can bear.
 
-The body of a task's job is read as a message (docs/sdk/message.md), to show name and arguments. Values are shown as
-they stand in the body: parsing and writing them anew would change large numbers and escapes.
+The body of a task's job is read as a message (docs/sdk/message.md), to show name and arguments. JSON is coloured, and
+its escapes of printable characters are shown as these (`\\u4e2d` as 中). Else values are shown as they stand in the
+body: parsing and writing them anew would change large numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from .formatting import count_invisible, escape_visibly
 
@@ -32,6 +33,14 @@ LAID_OUT_MAX: Final = 8 * SHOWN_BYTES
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},:]|[^\s\[\]{},:"]++')
 """A string that does not end goes to the end of the text: else each quotation mark in it would be tried anew."""
+
+_ESCAPE: Final = re.compile(
+    r"\\(?:u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|.)", re.DOTALL
+)
+"""An escape within a string of JSON: two surrogates, one character, or any other."""
+
+COLOURED_MAX: Final = 6_000
+"""Tokens of JSON that are coloured. Of more a page would become several times as long as the body."""
 
 ARGUMENTS_SHOWN: Final = 50
 """Of the positional ones, and of those with a name."""
@@ -57,6 +66,7 @@ class ShownBody:
     """`size`: bytes of the whole; `shown`: bytes of it that are in `html`. `forms`: which can be asked for.
 
     `is_valid_text` False: not UTF-8, so as text it has replacement characters. `odd`: characters that are marked.
+    `is_decoded`: escapes are shown as the characters that they mean.
     """
 
     form: BodyForm
@@ -67,6 +77,7 @@ class ShownBody:
     is_valid_text: bool
     is_long: bool
     odd: int
+    is_decoded: bool = False
 
     @property
     def is_cut(self) -> bool:
@@ -87,10 +98,16 @@ def show_body(body: bytes, *, size: int | None = None, form: BodyForm | None = N
         shown_text = "\n".join(_hex_lines(part))
     else:
         shown_text = laid_out if form is BodyForm.JSON and laid_out is not None else text
+    if form is BodyForm.JSON:
+        written, shown_text = shown_text, decode_escapes(shown_text)
+        is_decoded, html = written != shown_text, colour_json(written)
+    else:
+        is_decoded, html = False, escape_visibly(shown_text)
     return ShownBody(
         form=form,
         forms=forms,
-        html=escape_visibly(shown_text),
+        html=html,
+        is_decoded=is_decoded,
         size=whole,
         shown=len(part),
         is_valid_text=is_valid,
@@ -141,6 +158,45 @@ def lay_out_json(text: str) -> str | None:
         laid_out.append(shown)
         before = part
     return "".join(laid_out)
+
+
+def decode_escapes(text: str) -> str:
+    """JSON with `\\u4e2d` as 中. What cannot be printed, or would end a string, stays escaped. Linear time."""
+    return _ESCAPE.sub(_decoded, text)
+
+
+def _decoded(escape: re.Match[str]) -> str:
+    high, low, one = escape.groups()
+    if high is not None:
+        character = chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
+    elif one is not None:
+        character = chr(int(one, 16))
+    else:
+        return escape[0]
+    return character if character.isprintable() and character not in '"\\' else escape[0]
+
+
+def colour_json(text: str) -> SafeString:
+    """Laid-out JSON as HTML with a class for each kind of value; without, if it has more than COLOURED_MAX of them."""
+    tokens = list(islice(_TOKEN.finditer(text), COLOURED_MAX + 1))
+    if len(tokens) > COLOURED_MAX:
+        return escape_visibly(decode_escapes(text))
+    pieces: list[str] = []
+    at = 0
+    for number, token in enumerate(tokens):
+        kind = _kind_of(token[0], is_name=number + 1 < len(tokens) and tokens[number + 1][0] == ":")
+        shown = escape_visibly(decode_escapes(token[0]) if token[0][0] == '"' else token[0])
+        pieces += [text[at : token.start()], f'<span class="json-{kind}">{shown}</span>' if kind else shown]
+        at = token.end()
+    return mark_safe("".join([*pieces, text[at:]]))  # noqa: S308 - blanks between tokens, and what is escaped
+
+
+def _kind_of(part: str, *, is_name: bool) -> str:
+    if part[0] == '"':
+        return "name" if is_name else "string"
+    if part in ("true", "false", "null"):
+        return "word"
+    return "" if part in "[]{},:" else "number"
 
 
 def _refuse(name: str) -> None:
@@ -241,4 +297,4 @@ def _skip_blanks(text: str, at: int) -> int:
 def _show(value: str) -> SafeString:
     if len(value) > VALUE_CHARACTERS:
         return escape_visibly(value[:VALUE_CHARACTERS] + "…")
-    return escape_visibly(lay_out_json(value) or value)
+    return colour_json(lay_out_json(value) or value)

@@ -12,9 +12,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queues.engine import constants
-from queues.engine.backoff import parse_backoff
+from queues.engine.backoff import NO_BACKOFF, parse_backoff
 from queues.engine.errors import InvalidArgumentError
 from queues.engine.queue_limits import check_limit_key
+from queues.engine.values import JobDetail
 from queues.services.jobs.publishing import PublishRequest
 from queues.services.policies import TARGET_MAX, TARGET_MIN
 
@@ -264,3 +265,25 @@ class PublishForm(forms.Form):
             limit_key=data["limit_key"] or None,
             group=data["group"] or None,
         )
+
+
+def publish_fields(job: JobDetail) -> dict[str, Any]:
+    """What a form is filled with to publish a job again: body and options, but no key, which it would still hold."""
+    fields: dict[str, Any] = {
+        "encoding": "text",
+        "tries": job.tries,
+        "ttl_s": round((job.expires_ms - job.published_ms) / 1000) if job.expires_ms else 0,
+        "priority": job.priority or None,
+        "backoff": str(job.backoff) if job.backoff != NO_BACKOFF else "",
+        "retention_s": job.retention_ms // 1000 or None,
+        "limit_key": job.limit_key,
+        "group": job.group,
+        "attributes": "\n".join(f"{name}={value}" for name, value in (job.attributes or {}).items()),
+    }
+    try:
+        text = job.body.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if "\r" in text or "\0" in text or text.encode() != job.body:  # what a text field would change
+        return fields | {"encoding": "base64", "body": base64.b64encode(job.body).decode()}
+    return fields | {"body": text}

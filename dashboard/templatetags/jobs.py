@@ -8,7 +8,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
-from dashboard.formatting import escape_visibly, visible_text
+from dashboard.formatting import NOTHING, escape_visibly, visible_text
 from dashboard.job_bodies import preview_line
 from queues.engine.values import JobDetail
 
@@ -75,3 +75,33 @@ def last_error(job: JobDetail) -> str:
 def percent(part: float, whole: float) -> int:
     """Whole percent, from 0 to 100."""
     return min(100, round(100 * part / whole)) if whole else 100
+
+
+@register.filter
+def share_of(part: int, whole: int | None) -> str:
+    """`3.1 %` of `whole`; a dash when either is nothing or not known."""
+    if not part or not whole:
+        return NOTHING
+    share = 100 * min(part, whole) / whole
+    return f"{share:.1f} %" if share >= 0.1 else "< 0.1 %"
+
+
+@register.filter
+def event_name(kind: str) -> str:
+    """What an event of the lake says, in the reader's language; the word itself of a kind that a later version knew."""
+    names = {
+        "published": gettext("Published"),
+        "ready": gettext("Ready"),
+        "consumed": gettext("Delivered"),
+        "acked": gettext("Acked"),
+        "failed": gettext("Failed"),
+        "lease_lost": gettext("Lease lost"),
+        "released": gettext("Released"),
+        "rescheduled": gettext("Rescheduled"),
+        "dead": gettext("Dead"),
+        "respawned": gettext("Respawned"),
+        "expired": gettext("Expired"),
+        "deleted": gettext("Deleted"),
+        "purged": gettext("Forgotten"),
+    }
+    return names.get(kind, kind)

@@ -72,6 +72,12 @@ def sparkline(values: Sequence[float | None], label: str = "") -> SafeString | s
 
 
 @register.simple_tag
+def dead_trend(hours: Sequence[int]) -> SafeString | str:
+    """Deaths of each of the last hours, as a small line."""
+    return sparkline(hours, _("%(count)s died in %(hours)s hours") % {"count": sum(hours), "hours": len(hours)})
+
+
+@register.simple_tag
 def command_line() -> str:
     """What to type before the name of a command: `taskq`, or `python manage.py` in a checkout."""
     return str(settings.TASKQ_SHOWN_COMMAND)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
@@ -13,7 +14,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dashboard.formatting import escape_visibly, number, visible_text
+from dashboard.formatting import number
 from queues.services.dead_letters.actions import (
     NEEDED_FOR_ALL,
     NEEDED_FOR_SELECTED,
@@ -30,21 +31,20 @@ from queues.services.dead_letters.filtering import (
     read_filter,
     read_position,
 )
+from queues.services.dead_letters.respawn_plans import list_respawns
 from queues.services.dead_letters.scanning import (
     SCAN_MAX,
-    DeadGroup,
-    DeadGroups,
     DeadLetter,
     DeadStretch,
-    count_queues,
     group_letters,
     mark_of,
     read_dead_news,
+    read_deliveries,
     scan_dead_letters,
 )
 from queues.services.errors import InvalidArgumentError
-from queues.services.tokens.secrets import DEFAULT_POOL
 
+from .dead_groups import groups_of, names_of, said, triage_of
 from .decorators import action, confirm_first, done, is_live, page
 
 NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")
@@ -84,55 +84,6 @@ def _moment_of(given: QueryDict, name: str) -> int | None:
     return int(text)
 
 
-def groups_of(chosen: DeadFilter, dead_queues: DeadQueues, found: DeadStretch) -> dict[str, Any]:
-    """Each group with the address of the page that shows only it, and its share of the largest."""
-    groups: DeadGroups = group_letters(found.letters)
-    queues = groups.queues if chosen.reads_errors else count_queues(dead_queues)
-    base = fields_of(chosen)
-    return {
-        "errors": _linked(groups.errors, [base | {"like": group.key} for group in groups.errors]),
-        "queues": _linked(queues, [base | names_of(group) for group in queues]),
-        "days": _linked(groups.days, [base | {"day": group.key} for group in groups.days]),
-        "are_cut": groups.are_cut,
-    }
-
-
-def _linked(groups: Sequence[DeadGroup], fields: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    most = max((group.count for group in groups), default=1)
-    return [
-        {"group": group, "url": f"?{urlencode(its)}", "most": most} for group, its in zip(groups, fields, strict=True)
-    ]
-
-
-def said(group: DeadGroup, fields: Mapping[str, str]) -> dict[str, Any]:
-    """For dead_groups.js. `fields`: of the page that shows only this group."""
-    return {
-        "key": group.key,
-        "html": escape_visibly(_label(group)),
-        "count": group.count,
-        "first_ms": group.first_ms,
-        "last_ms": group.last_ms,
-        "example": visible_text(group.example),
-        "url": f"?{urlencode(fields)}",
-    }
-
-
-def _label(group: DeadGroup) -> str:
-    """What people read; as in _dead_group.html."""
-    address = group.address
-    if address is None:
-        return group.key
-    pool = "" if address.pool == DEFAULT_POOL else f" ({address.pool})"
-    return f"{address.namespace}/{address.queue}{pool}"
-
-
-def names_of(group: DeadGroup) -> dict[str, str]:
-    """Of a group by queue: the fields of the filter that mean it."""
-    address = group.address
-    assert address is not None  # it is a group by queue
-    return {"pool": address.pool, "namespace": address.namespace, "queue": address.queue}
-
-
 SELECTED: Final = "selected"
 ALL: Final = "all"
 
@@ -141,12 +92,17 @@ ALL: Final = "all"
 def dead_act(request: HttpRequest) -> HttpResponse:
     """`do`: respawn or delete, `-selected` (fields `letter`) or `-all` that the filter means, from `at` on.
 
+    `group`, in the place of `do`: `respawn-all:PATTERN` (percent-encoded), of those that the filter means the ones
+    with such errors.
     To a script: `{"message", "done", "looked_at", "left", "at": null at the end, "before_ms", "forbidden"}`, of one
     batch; it sends `at` and `before_ms` back for the next.
     """
-    verb, scope = _read_verb(request.POST.get("do", ""))
+    do, _colon, like = request.POST.get("group", request.POST.get("do", "")).partition(":")
+    verb, scope = _read_verb(do)
     chosen = filter_of(request.POST)
     back = f"{reverse('dashboard:dead')}?{urlencode(fields_of(chosen))}"
+    if like:
+        chosen = replace(chosen, like=unquote(like))
     letters = request.POST.getlist("letter")
     if scope == SELECTED and not letters:
         return done(request, message=_("Nothing was selected."), back=back, data={"done": 0, "at": None})
@@ -235,13 +191,20 @@ def dead(request: HttpRequest) -> HttpResponse:
         user=request.user, chosen=chosen, start=start, before_ms=before_ms, scan_max=SCAN_MAX
     )
     letters = found.letters[:ROWS]
+    is_first = start is None
+    groups = groups_of(chosen, dead_queues, found, fields_of(chosen)) if is_first else None
     context = {
         "chosen": chosen,
         "fields": fields_of(chosen),
         "dead_queues": dead_queues,
         "found": found,
         "matched": len(found.letters),
-        "groups": groups_of(chosen, dead_queues, found),
+        "groups": groups,
+        "triage": triage_of(chosen, dead_queues, groups["errors"]) if groups and chosen.like else (),
+        "deliveries": read_deliveries(dead_queues) if is_first and not chosen.day else None,
+        "query": urlencode(fields_of(chosen)),
+        "dead_url": request.get_full_path(),
+        "respawns": list_respawns(user=request.user),
         "rows": _rows(dead_queues, letters),
         "is_later": start is not None,
         "news_query": _news_query(chosen, dead_queues, is_later=start is not None),
@@ -273,7 +236,7 @@ def dead_more(request: HttpRequest) -> HttpResponse:
     dead_queues, found = scan_dead_letters(
         user=request.user, chosen=chosen, start=start, before_ms=before_ms, scan_max=SCAN_MAX
     )
-    groups = group_letters(found.letters)
+    groups = group_letters(found.letters, before_ms=dead_queues.before_ms)
     base = fields_of(chosen)
     rows = {"rows": _rows(dead_queues, found.letters[:ROWS])}
     return JsonResponse(

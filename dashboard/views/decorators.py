@@ -188,7 +188,7 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
 
 def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """304 when the fragment is what live.js shows already. CSRF tokens differ each time and do not count."""
-    if response.status_code != 200:
+    if response.status_code != 200 or response.streaming:
         return response
     digest = hashlib.blake2b(_CSRF.sub(b"", response.content), digest_size=12).hexdigest()
     etag = f'"{digest}"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, date, datetime
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,11 +14,13 @@ from django.utils.translation import gettext as _
 
 from dashboard.forms.jobs import OrderForm, whole_number
 from dashboard.job_bodies import BodyForm, read_task_message, show_body
+from dashboard.job_snippets import curl_of, test_of
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.names import is_job_id
 from queues.engine.values import JobState
 from queues.services.jobs.actions import ChosenJob, JobAct, act_on_jobs
 from queues.services.jobs.finding import search_job
+from queues.services.jobs.gone import read_gone_job
 from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import find_place
 from queues.services.workers.commands import cancel_running_job
@@ -31,8 +34,16 @@ _JOB_ID: Final = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z
 
 @page
 def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
-    """The whole page."""
-    view = _view(request, pool, namespace, queue, job_id)
+    """The whole page; of a job that is gone, what the event lake knows of it."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    try:
+        view = read_job(place=place, job_id=job_id)
+    except JobNotFoundError:
+        gone = read_gone_job(place=place, job_id=job_id)
+        if gone is None:
+            raise
+        context = {"gone": gone, "place": place, "day": _day_of(gone.published_ms)}
+        return render(request, "dashboard/job_gone.html", context)
     form = _form(request)
     context = {
         "view": view,
@@ -42,6 +53,9 @@ def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str
         "body": show_body(view.job.body, form=form),
         "result": None if view.result is None else show_body(view.result, form=form),
         "order": OrderForm(),
+        "curl": curl_of(view.job, origin=f"{request.scheme}://{request.get_host()}"),
+        "test": test_of(view.job),
+        "day": _day_of(view.job.published_ms),
     }
     return render(request, "dashboard/job.html", context)
 
@@ -56,7 +70,7 @@ def job_live(request: HttpRequest, pool: str, namespace: str, queue: str, job_id
         if not is_job_id(job_id):
             raise
         # not an error of the user: it was there when the page was made
-        return render(request, "dashboard/_job_gone.html", status=404)
+        return render(request, "dashboard/_job_gone.html", {"place": place, "job_id": job_id}, status=404)
     context = {"view": view, "place": place, "job": view.job, "order": OrderForm()}
     return render(request, "dashboard/_job_life.html", context)
 
@@ -120,6 +134,10 @@ def job_cancel(request: HttpRequest, pool: str, namespace: str, queue: str, job_
 def _view(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> JobView:
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     return read_job(place=place, job_id=job_id)
+
+
+def _day_of(at_ms: int) -> date:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).date()
 
 
 def _form(request: HttpRequest) -> BodyForm | None:

@@ -11,9 +11,10 @@ from django.utils.translation import ngettext
 
 from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
-from dashboard.forms.queue import PolicyForm, PublishForm
+from dashboard.forms.queue import PolicyForm, PublishForm, publish_fields
 from queues.engine.errors import InvalidArgumentError
 from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, publish_by_hand
+from queues.services.jobs.page import read_job
 from queues.services.permissions import Role
 from queues.services.policies import policy_for
 from queues.services.queues.actions import (
@@ -44,7 +45,9 @@ def policy(request: HttpRequest, **named: str) -> HttpResponse:
 @page
 def _show_publish(request: HttpRequest, /, **named: str) -> HttpResponse:
     place = _place(request, named, Role.OPERATE)
-    return _show(request, place, "publish", PublishForm())
+    job_id = request.GET.get("from", "")
+    initial = publish_fields(read_job(place=place, job_id=job_id).job) if job_id else None
+    return _show(request, place, "publish", PublishForm(initial=initial))
 
 
 @action

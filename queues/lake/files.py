@@ -258,13 +258,13 @@ def hour_folders(storage: Storage, day: date) -> list[str]:
 def count_rows(storage: Storage, path: str) -> int:
     """The events in a file, by its footer. Raises DamagedFileError if it is no file of ours, FileNotFoundError."""
     with storage.open(path, "rb") as file:
-        return _footer(storage, path, file).rows
+        return footer_of(storage, path, file).rows
 
 
 def count_rewritable_rows(storage: Storage, path: str) -> int | None:
     """The same; None if a newer version wrote the file, so that this taskq may not know all its columns."""
     with storage.open(path, "rb") as file:
-        footer = _footer(storage, path, file)
+        footer = footer_of(storage, path, file)
         return footer.rows if (footer.version or 0) <= VERSION else None
 
 
@@ -276,7 +276,7 @@ def read_batches(storage: Storage, path: str, *, rows: int) -> Iterator[Any]:
     import pyarrow.parquet as pq  # here: processes that do not read files do without its time and memory
 
     with storage.open(path, "rb") as file:
-        left = whole = _footer(storage, path, file).rows
+        left = whole = footer_of(storage, path, file).rows
         try:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
             columns = [name for name in arrow_schema().names if name in parquet.schema_arrow.names]
@@ -290,7 +290,7 @@ def read_batches(storage: Storage, path: str, *, rows: int) -> Iterator[Any]:
             raise DamagedFileError(storage.url(path), f"is damaged: {left} of its rows cannot be read", whole)
 
 
-def _footer(storage: Storage, path: str, file: Any) -> Footer:
+def footer_of(storage: Storage, path: str, file: Any) -> Footer:
     """Of a file with events. Raises DamagedFileError."""
     try:
         footer = read_footer(file)

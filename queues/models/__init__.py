@@ -6,6 +6,7 @@ Jobs are in Redis only.
 
 from .activity import Activity, ActivityAction
 from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
+from .dead_letters import ErrorTriage, RespawnPlan, RespawnState
 from .incident import (
     Incident,
     IncidentChange,
@@ -31,6 +32,7 @@ __all__ = [
     "AlertEvent",
     "AlertTransport",
     "CatchUp",
+    "ErrorTriage",
     "FireOutcome",
     "Incident",
     "IncidentChange",
@@ -49,6 +51,8 @@ __all__ = [
     "ReportDay",
     "ReportState",
     "ReportTrigger",
+    "RespawnPlan",
+    "RespawnState",
     "Schedule",
     "ScheduleFire",
     "ScheduleKind",

@@ -32,6 +32,11 @@ class ActivityAction(models.TextChoices):
     RESCHEDULED = "rescheduled", _("rescheduled")
     DELETED = "deleted", _("deleted")
     RESPAWNED = "respawned", _("respawned")
+    RESPAWN_STARTED = "respawn_started", _("respawn at a rate started")
+    RESPAWN_STOPPED = "respawn_stopped", _("respawn at a rate stopped")
+    ERRORS_ASSIGNED = "errors_assigned", _("errors assigned")
+    ERRORS_MUTED = "errors_muted", _("errors muted")
+    ERRORS_UNMUTED = "errors_unmuted", _("errors no longer muted")
     CANCELLED = "cancelled", _("cancelled")
     WORKER_QUIETED = "worker_quieted", _("worker quieted")
     WORKER_RESUMED = "worker_resumed", _("worker resumed")
@@ -116,6 +121,7 @@ class Activity(models.Model):
             models.Index(fields=["scope", "-id"], name="activity_by_scope"),
             models.Index(fields=["who", "-id"], name="activity_by_person"),
             models.Index(fields=["at"], name="activity_by_time"),
+            models.Index(fields=["target", "-id"], name="activity_by_target"),
         ]
 
     def __str__(self) -> str:

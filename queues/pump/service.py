@@ -13,6 +13,7 @@ from django.db import close_old_connections
 
 from queues.engine import Counts
 
+from .dead_letters import DeadLetterChores
 from .incidents import IncidentChores
 from .lake_upkeep import INTERVAL_S as LAKE_INTERVAL_S
 from .lake_upkeep import LakeUpkeep
@@ -32,6 +33,8 @@ CHECK_INTERVAL_S: Final = 600.0
 HEARTBEAT_INTERVAL_S: Final = 1.0
 INCIDENTS_INTERVAL_S: Final = 5.0
 ALERTS_INTERVAL_S: Final = 2.0
+RESPAWN_INTERVAL_S: Final = 1.0
+MUTED_INTERVAL_S: Final = 10.0
 NIGHTLY_INTERVAL_S: Final = 60.0
 """How soon it is noticed that a day is over, or that its report did not work out."""
 CLOCK_SET_S: Final = 1.0
@@ -55,7 +58,7 @@ class BackgroundService:
     second, to tell others that this process works (how each role does, the pool's Redis is told).
     `check_pools` is called at the start and then every CHECK_INTERVAL_S, to log what is wrong with a pool's Redis.
     `nightly` makes the reports that are due; `incidents` looks for what is wrong, and sends alerts; `lake` deletes old
-    days from the event lake.
+    days from the event lake; `dead_letters` respawns at a rate, and counts muted ones.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class BackgroundService:
         nightly: NightlyReports | None = None,
         incidents: IncidentChores | None = None,
         lake: LakeUpkeep | None = None,
+        dead_letters: DeadLetterChores | None = None,
     ) -> None:
         self._list_pools = list_pools
         self._check_pools = check_pools
@@ -74,6 +78,7 @@ class BackgroundService:
         self._nightly = nightly
         self._incidents = incidents
         self._lake = lake
+        self._dead_letters = dead_letters
         self._stopping = threading.Event()
         self._stats = RoleStats()
         self._runners: dict[str, PoolRunner] = {}
@@ -105,6 +110,9 @@ class BackgroundService:
         if self._incidents is not None:
             scheduler.add_chore("incidents", self._incidents.look, interval_s=INCIDENTS_INTERVAL_S)
             scheduler.add_chore("alerts", self._incidents.send, interval_s=ALERTS_INTERVAL_S)
+        if self._dead_letters is not None:
+            scheduler.add_chore("respawns", self._dead_letters.respawn, interval_s=RESPAWN_INTERVAL_S)
+            scheduler.add_chore("muted", self._dead_letters.count, interval_s=MUTED_INTERVAL_S)
         if self._nightly is not None:
             scheduler.add_chore("nightly", self._nightly.tick, interval_s=NIGHTLY_INTERVAL_S, at_once=True)
         if self._lake is not None:

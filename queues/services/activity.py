@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from queues.engine import JobState
+from queues.engine.names import is_job_id
 from queues.models import Activity, ActivityAction, Namespace
 from queues.models.activity import DETAIL_MAX
 from queues.pools.database import read_metadata
@@ -144,6 +145,7 @@ class ActivityFilter:
     action: str = ""
     namespace: str = ""
     queue: str = ""
+    target: str = ""
     day: date | None = None
 
 
@@ -167,6 +169,11 @@ class ActivityEntry:
     phrases: tuple[str, ...]
     detail: str
     is_visible: bool
+
+    @property
+    def is_of_job(self) -> bool:
+        """Whether the target is a job, whose page may be linked to."""
+        return self.is_visible and bool(self.queue) and is_job_id(self.target)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +211,7 @@ def _visible(user: User) -> QuerySet[Activity]:
 
 def _chosen(rows: QuerySet[Activity], chosen: ActivityFilter) -> QuerySet[Activity]:
     wanted = {"who": chosen.who, "action": chosen.action, "namespace": chosen.namespace, "queue": chosen.queue}
+    wanted["target"] = chosen.target
     rows = rows.filter(**{field: value for field, value in wanted.items() if value})
     if chosen.day is None:
         return rows

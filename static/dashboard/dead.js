@@ -51,9 +51,10 @@ document.addEventListener("click", (event) => {
   if (event.target.id === "dead-go-on") look.toggle();
 });
 document.addEventListener("submit", (event) => {
-  if (event.target !== form() || event.defaultPrevented) return;
+  const isOfGroup = event.target.id === "dead-group-form";
+  if ((event.target !== form() && !isOfGroup) || event.defaultPrevented) return;
   event.preventDefault();
-  new Run(form(), event.submitter).begin();
+  new Run(event.target, event.submitter).begin();
 });
 document.addEventListener("taskq:updated", (event) => {
   if (form()?.contains(event.target)) showChosen();

@@ -17,7 +17,7 @@ export class Run {
   }
 
   async begin() {
-    const verb = this.fields.get("do").split("-")[0];
+    const verb = (this.fields.get("do") ?? this.fields.get("group")).split("-")[0];
     document.getElementById("dead-progress-title").textContent = this.words[verb];
     this.bar.removeAttribute("value");
     this.says.textContent = "";

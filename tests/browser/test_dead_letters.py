@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import ADDRESS_ERROR, SMTP_ERROR, Shop
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
@@ -109,3 +110,36 @@ def test_who_has_selected_some_is_told_and_keeps_what_is_seen(page: Page, shop: 
     keep_picture(page, "dead-news-desktop")
     news.get_by_role("link", name="Show how it is now").click()
     expect(page.locator("#dead-rows tr")).to_have_count(3)
+
+
+def test_a_group_is_assigned_muted_and_respawned_at_a_rate_which_is_stopped(page: Page, shop: Shop) -> None:
+    shop.bury("returns", ADDRESS_ERROR, jobs=40)
+    page.goto("/dead/?queue=returns")
+    group = page.locator('[data-kind="errors"] tbody tr')
+    expect(group).to_contain_text(ADDRESS_ERROR)
+    group.get_by_role("link", name="Assign or mute").click()
+    page.get_by_label("Assign to").select_option(shop.username)
+    page.get_by_label("Note").fill("asks the provider")
+    page.get_by_role("button", name="Assign", exact=True).click()
+    expect(page.locator("#triage")).to_contain_text("asks the provider")
+    page.get_by_role("button", name="Mute", exact=True).click()
+    expect(page.locator("#triage")).to_contain_text("muted until")
+    assert find_barriers(page) == []
+    keep_picture(page, "dead-group-desktop")
+
+    page.get_by_text("Respawn at a rate").click()
+    page.get_by_label("Jobs", exact=True).fill("2")
+    page.get_by_role("button", name="Start").click()
+    page.locator("#confirm-yes").click()
+    respawn = page.locator(".respawn").filter(has_text="returns")
+    expect(respawn).to_contain_text("2 a second")
+    page.goto("/queues/")  # closed, it goes on
+    wait_until(lambda: shop.count("returns", "ready") >= 2, or_fail="nothing was respawned")
+    page.goto("/dead/?queue=returns")
+    keep_picture(page, "dead-respawn-desktop", full_page=False)
+    respawn.get_by_role("button", name="Stop").click()
+
+    expect(respawn).to_contain_text("Respawn stopped")
+    left = shop.count("returns", "dead")
+    assert left > 0
+    assert shop.count("returns", "ready") + left == 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Final
 
 import pytest
@@ -10,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.formatting import escape_visibly
-from dashboard.job_bodies import HEX_BYTES, JSON_DEPTH_MAX, SHOWN_BYTES, BodyForm, lay_out_json, preview_line, show_body
+from dashboard.job_bodies import (
+    HEX_BYTES,
+    JSON_DEPTH_MAX,
+    SHOWN_BYTES,
+    BodyForm,
+    decode_escapes,
+    lay_out_json,
+    preview_line,
+    show_body,
+)
 from tests.support.growth import grows_linearly
 
 values = st.recursive(
@@ -31,9 +41,50 @@ def test_json_is_laid_out() -> None:
     shown = show_body(b'{"a":[1,{"b":"x, [y]"}],"c":{},"d":[]}')
 
     assert shown.form is BodyForm.JSON
-    assert shown.html.replace("&quot;", '"') == (
+    assert re.sub("<[^>]+>", "", shown.html).replace("&quot;", '"') == (
         '{\n  "a": [\n    1,\n    {\n      "b": "x, [y]"\n    }\n  ],\n  "c": {},\n  "d": []\n}'
     )
+
+
+def test_json_is_coloured_by_kind_of_value() -> None:
+    shown = show_body(b'{"a":["x",-1.5e3,null]}')
+
+    kinds = re.findall(r'<span class="json-(\w+)">([^<]+)</span>', shown.html.replace("&quot;", '"'))
+    assert kinds == [("name", '"a"'), ("string", '"x"'), ("number", "-1.5e3"), ("word", "null")]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (r"\u4e2d", "中"),
+        (r"\ud83d\ude42", "🙂"),
+        (r"\u003cb\u003e", "&lt;b&gt;"),
+        (r"\\u4e2d", r"\\u4e2d"),
+        (r"\u202e", r"\u202e"),
+        (r"\ud83d", r"\ud83d"),
+        (r"\u0022", r"\u0022"),
+        (r"\u0000\n", r"\u0000\n"),
+    ],
+)
+def test_escapes_of_what_can_be_printed_are_shown_as_characters(written: str, shown: str) -> None:
+    body = show_body(f'["{written}"]'.encode())
+
+    assert f"&quot;{shown}&quot;" in body.html
+    assert body.is_decoded == (shown != written)
+    assert written.replace("<", "&lt;") in show_body(f'["{written}"]'.encode(), form=BodyForm.TEXT).html
+
+
+@given(values)
+def test_decoding_escapes_keeps_what_json_means(value: object) -> None:
+    text = json.dumps(value)
+
+    assert json.loads(decode_escapes(text)) == value
+
+
+def test_json_of_very_many_values_is_not_coloured() -> None:
+    shown = show_body(f"[{','.join('1' * 20_000)}]".encode())
+
+    assert (shown.form, "<span" in shown.html) == (BodyForm.JSON, False)
 
 
 @given(values)

@@ -24,10 +24,48 @@ from queues.lake.error_patterns import PATTERN_MAX, pattern_of
         ("row 1,2026-11-21,deadbeef01,7", "row <n>,<time>,<hex>,<n>"),
         ("took 1.5s of 2s in v12", "took <n>s of <n>s in v<n>"),
         ("  two\n\t lines ", "two lines"),
-        ("SMTP 550: 用户不存在 42", "SMTP <n>: 用户不存在 <n>"),
+        ("SMTP 550: 用户不存在 42", "SMTP 550: 用户不存在 <n>"),
     ],
 )
 def test_what_differs_each_time_becomes_a_placeholder(error: str, pattern: str) -> None:
+    assert pattern_of(error=error, outcome="failed") == pattern
+
+
+@pytest.mark.parametrize(
+    ("error", "pattern"),
+    [
+        ("550 no such host", "550 no such host"),
+        ("550 5.1.1 no such user 12", "550 <n> no such user <n>"),
+        ("HTTPError: 503 Server Error for job 17", "HTTPError: 503 Server Error for job <n>"),
+        ("HTTP Error 404: Not Found", "HTTP Error 404: Not Found"),
+        ("HTTP/1.1 502 Bad Gateway", "HTTP/<n> 502 Bad Gateway"),
+        ("got status code 429 after 31 ms", "got status code 429 after <n> ms"),
+        ("[Errno 111] Connection refused", "[Errno 111] Connection refused"),
+        ("SMTPRecipientsRefused: (550, b'no')", "SMTPRecipientsRefused: (550, b'no')"),
+        ("exit status 137", "exit status 137"),
+        ("302 Found", "302 Found"),
+        ("code=7, took 7", "code=7, took <n>"),
+        ("request failed: 404", "request failed: 404"),
+    ],
+)
+def test_codes_stay(error: str, pattern: str) -> None:
+    assert pattern_of(error=error, outcome="failed") == pattern
+    assert pattern_of(error=pattern, outcome="failed") == pattern
+
+
+@pytest.mark.parametrize(
+    ("error", "pattern"),
+    [
+        ("timeout: 500 ms", "timeout: <n> ms"),
+        ("500 rows failed", "<n> rows failed"),
+        ("120 of 300 failed", "<n> of <n> failed"),
+        ("300 seats are taken", "<n> seats are taken"),
+        ("order 404 is gone", "order <n> is gone"),
+        ("code 48213 is used up", "code <n> is used up"),
+        ("postcode 404", "postcode <n>"),
+    ],
+)
+def test_a_number_that_is_no_code_becomes_a_placeholder(error: str, pattern: str) -> None:
     assert pattern_of(error=error, outcome="failed") == pattern
 
 
@@ -60,7 +98,15 @@ def test_a_pattern_has_the_first_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", ["timeout after 31 ms on 10.0.0.1 at 2026-01-01", "1 " * 30, "a > " * 20, "1,5-" * 30]
+    "error",
+    [
+        "timeout after 31 ms on 10.0.0.1 at 2026-01-01",
+        "450 deadbeef01 x",
+        "status 5 " * 9,
+        "1 " * 30,
+        "a > " * 20,
+        "1,5-" * 30,
+    ],
 )
 def test_patterns_stay_as_they_are_when_made_again(error: str) -> None:
     """A pattern is what URLs hold."""

@@ -19,6 +19,9 @@ PIECES = st.one_of(
     ),
     st.sampled_from(("c7f6ffa0-9a0b-4c5e-8f1e-0123456789ab", "2026-11-18T10:11:12.5Z", "2026-11-18", "me@example.com")),
     st.sampled_from(("Übel", "٣٤", "ſ", "\u212a", "🙂", "$1", "\\", "ERROR", ": ", "é1", "<", ">", "<n>")),
+    st.sampled_from(
+        ("550 ", "404", "503 Bad", ": ", "HTTP ", "status code ", "[Errno 111]", "code=7", "\u3000", "500 ms")
+    ),
 )
 TEXTS = st.lists(
     st.one_of(PIECES, st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)), max_size=12

@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
+from queues.pump.dead_letters import DeadLetterChores
 from queues.pump.incidents import IncidentChores
 from queues.pump.lake_upkeep import LakeUpkeep
 from queues.pump.nightly import NightlyReports
@@ -45,6 +46,7 @@ class Command(BaseCommand):
             nightly=NightlyReports(),
             incidents=IncidentChores(),
             lake=LakeUpkeep(),
+            dead_letters=DeadLetterChores(),
         )
         if once:
             self._run_once(service)

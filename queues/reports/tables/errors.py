@@ -77,8 +77,9 @@ def pattern_of(error: Column, lease_lost: Column) -> Column:
 
 
 def _replace_tokens(text: Column) -> Column:
-    """Each token by the placeholder of the group that matches."""
-    result = f.regexp_replace(text, patterns.TOKEN, _MARKED)
+    """Each token by the placeholder of the group that matches. Codes stay."""
+    result = f.regexp_replace(text, patterns.CODE, patterns.MARKED_CODE)
+    result = f.regexp_replace(result, patterns.TOKEN, _MARKED)
     for found, placeholder in MARKED_TOKENS:
         result = f.regexp_replace(result, found, placeholder)
-    return result
+    return f.translate(result, patterns.CODE_MARK, "")

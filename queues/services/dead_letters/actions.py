@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from queues.engine import constants, delete_dead
+from queues.engine.errors import StoreUnavailableError
 from queues.engine.names import is_job_id
 from queues.pools import engine_for
 
@@ -18,7 +19,7 @@ from ..activity import ALL_DEAD_LETTERS, ActivityAction, note_activity
 from ..errors import InvalidArgumentError, RoleTooLowError
 from ..permissions import Role, User, check_role
 from ..policies import policy_for
-from .filtering import DeadFilter, DeadQueues, Position, QueueAddress, find_dead_queues, read_address
+from .filtering import DeadFilter, DeadQueues, Position, QueueAddress, find_dead_queues, position_of, read_address
 from .scanning import DeadLetter, respawn_dead, scan_queues
 
 BATCH: Final = 500
@@ -94,14 +95,14 @@ def act_on_all(
     MetadataUnavailableError, StoreUnavailableError.
     """
     dead_queues = find_dead_queues(user=user, chosen=chosen, start=start, before_ms=before_ms)
-    allowed, forbidden = _split(dead_queues, NEEDED_FOR_ALL[verb])
+    allowed, forbidden = allowed_queues(dead_queues, NEEDED_FOR_ALL[verb])
     if dead_queues.queues and not allowed.queues and start is None:
         raise RoleTooLowError
     done = looked_at = 0
     position, left = start, allowed.count
     while done < ENOUGH and looked_at < SCAN_MAX_PER_CALL:
         stretch = scan_queues(dead_queues=allowed, chosen=chosen, start=position, scan_max=BATCH - done)
-        done += _act_on_letters(user, verb, stretch.letters, act_id, _words_of(chosen))
+        done += _act_on_letters(user, verb, stretch.letters, act_id, words_of(chosen))
         looked_at, left, position = looked_at + stretch.looked_at, stretch.left, stretch.position
         if position is None:
             break
@@ -116,7 +117,36 @@ def act_on_all(
     )
 
 
-def _split(dead_queues: DeadQueues, needed: Role) -> tuple[DeadQueues, int]:
+def respawn_stretch(
+    *, user: User, chosen: DeadFilter, start: Position | None, before_ms: int, most: int, act_id: str
+) -> DeadBatch:
+    """Respawn the next `most` of all that `chosen` means at most, of a bounded stretch from `start` on.
+
+    Raises as `act_on_all`; StoreUnavailableError if a single pool is silent, whose dead letters would be left out.
+    """
+    dead_queues = find_dead_queues(user=user, chosen=chosen, start=start, before_ms=before_ms)
+    if dead_queues.away:
+        raise StoreUnavailableError(f"no answer from {', '.join(dead_queues.away)}")
+    allowed, forbidden = allowed_queues(dead_queues, NEEDED_FOR_ALL[DeadVerb.RESPAWN])
+    if dead_queues.queues and not allowed.queues:
+        raise RoleTooLowError
+    scan_max = SCAN_MAX_PER_CALL if chosen.reads_errors else most
+    stretch = scan_queues(dead_queues=allowed, chosen=chosen, start=start, scan_max=scan_max)
+    letters, position, looked_at = stretch.letters[:most], stretch.position, stretch.looked_at
+    if len(letters) < len(stretch.letters):
+        position = position_of(letters[-1].address, letters[-1].job)
+        looked_at = stretch.places[len(letters) - 1] + 1
+    return DeadBatch(
+        done=_act_on_letters(user, DeadVerb.RESPAWN, letters, act_id, words_of(chosen)),
+        looked_at=looked_at,
+        left=max(0, allowed.count - looked_at) if position else 0,
+        position=position,
+        before_ms=before_ms,
+        forbidden=forbidden,
+    )
+
+
+def allowed_queues(dead_queues: DeadQueues, needed: Role) -> tuple[DeadQueues, int]:
     """The queues where it may be done, and how many dead letters are in the others."""
     allowed = replace(dead_queues, queues=tuple(queue for queue in dead_queues.queues if queue.role >= needed))
     return allowed, dead_queues.count - allowed.count
@@ -162,7 +192,7 @@ def _act(user: User, verb: DeadVerb, address: QueueAddress, job_ids: Sequence[st
     return done
 
 
-def _words_of(chosen: DeadFilter) -> str:
+def words_of(chosen: DeadFilter) -> str:
     """What the filter says, for the activity log."""
     said = {
         "error": chosen.error,

@@ -218,6 +218,20 @@ def find_dead_queues(
     )
 
 
+def find_dead_queues_of(*, pool: str, namespace: str) -> DeadQueues:
+    """The queues of one namespace with dead letters, for whoever may see all. Raises StoreUnavailableError."""
+    names, is_whole = _queues_of(pool, [namespace], DeadFilter())
+    counts, now_ms = _count(pool, names, DeadFilter(), None, None, 0)
+    queues = [DeadQueue(address=address, role=Role.ADMIN, count=count) for address, count in counts if count]
+    return DeadQueues(
+        queues=tuple(sorted(queues, key=lambda one: one.address)),
+        before_ms=now_ms + 1,
+        asked_ms=now_ms,
+        is_whole=is_whole,
+        away=(),
+    )
+
+
 def _roles_within(user: User, chosen: DeadFilter) -> dict[tuple[str, str], Role]:
     roles = {
         (pool, namespace): role

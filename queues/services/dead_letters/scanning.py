@@ -7,8 +7,9 @@ since a page was made.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,6 +19,7 @@ from queues.engine.operation import Plan
 from queues.pools import reading_engine_for
 
 from ..permissions import User
+from ..queues.chart_data import histories_of_queues
 from .filtering import DeadFilter, DeadQueue, DeadQueues, Position, QueueAddress, find_dead_queues, pattern_of_job
 
 SCAN_MAX: Final = 2_000
@@ -25,6 +27,9 @@ SCAN_MAX: Final = 2_000
 
 QUEUES_AT_ONCE: Final = 100
 """Queues that one call looks into."""
+
+DELIVERIES_QUEUES: Final = 50
+"""Of more queues it is not read how much they have delivered."""
 
 GROUPS_MAX: Final = 100
 """Of more groups than this, only the largest are told apart."""
@@ -43,13 +48,15 @@ class DeadLetter:
 class DeadStretch:
     """What a stretch found: `letters` are those that the filter means, queue by queue, newest first in each.
 
-    `left`: how many are yet to be looked at; `position`: where they begin, None when there are none.
+    `left`: how many are yet to be looked at; `position`: where they begin, None when there are none. `places`: of each
+    letter, how many were looked at before it.
     """
 
     letters: tuple[DeadLetter, ...]
     looked_at: int
     left: int
     position: Position | None
+    places: tuple[int, ...]
 
 
 def scan_dead_letters(
@@ -68,21 +75,43 @@ def scan_dead_letters(
     return dead_queues, scan_queues(dead_queues=dead_queues, chosen=chosen, start=start, scan_max=scan_max)
 
 
+def read_all_letters(*, user: User, chosen: DeadFilter) -> tuple[DeadQueues, Iterator[Sequence[DeadLetter]]]:
+    """The queues that come into question, and all letters that are meant, a stretch of DEAD_SCAN_BATCH at a time.
+
+    What dies later is not among them. Raises as `scan_dead_letters`; the iterator StoreUnavailableError.
+    """
+    dead_queues = find_dead_queues(user=user, chosen=chosen)
+    return dead_queues, _stretches(dead_queues, chosen)
+
+
+def _stretches(dead_queues: DeadQueues, chosen: DeadFilter) -> Iterator[Sequence[DeadLetter]]:
+    position: Position | None = None
+    while True:
+        stretch = scan_queues(dead_queues=dead_queues, chosen=chosen, start=position, scan_max=DEAD_SCAN_BATCH)
+        yield stretch.letters
+        position = stretch.position
+        if position is None:
+            return
+        rest = [queue for queue in dead_queues.queues if queue.address >= position.address]
+        dead_queues = replace(dead_queues, queues=tuple(rest))
+
+
 def scan_queues(*, dead_queues: DeadQueues, chosen: DeadFilter, start: Position | None, scan_max: int) -> DeadStretch:
     """The next `scan_max` dead letters of the queues. Raises StoreUnavailableError."""
     scans = [_QueueScan(queue, start, most) for queue, most in _shares(dead_queues, scan_max)]
     while unfinished := [scan for scan in scans if not scan.is_done]:
         _scan_on(unfinished, chosen, dead_queues.before_ms)
-    letters = tuple(
-        DeadLetter(address=scan.at.address, job=job, pattern=pattern)
-        for scan in scans
-        for job in scan.jobs
+    looked_through = enumerate((scan.at.address, job) for scan in scans for job in scan.jobs)
+    matched = [
+        (place, DeadLetter(address=address, job=job, pattern=pattern))
+        for place, (address, job) in looked_through
         if chosen.matches(job, pattern := pattern_of_job(job))
-    )
+    ]
     looked_at = sum(len(scan.jobs) for scan in scans)
     position = _position_behind(dead_queues, scans)
     return DeadStretch(
-        letters=letters,
+        letters=tuple(letter for _, letter in matched),
+        places=tuple(place for place, _ in matched),
         looked_at=looked_at,
         left=max(1, dead_queues.count - looked_at) if position else 0,
         position=position,
@@ -164,7 +193,8 @@ class DeadGroup:
     """Some dead letters with something in common. Times: of the first and last death, ms; None: not looked at yet.
 
     `key`: a pattern, `str(address)`, or a day as `2026-11-21`. `example`: the last error. `address`: of a group
-    by queue.
+    by queue. `trend`: of a group by error, deaths of each of the last TREND_HOURS hours, the earliest first. `places`:
+    pool and namespace of all that are in a group by error, with their number.
     """
 
     key: str
@@ -173,6 +203,8 @@ class DeadGroup:
     last_ms: int | None = None
     example: str = ""
     address: QueueAddress | None = None
+    trend: tuple[int, ...] = ()
+    places: tuple[tuple[tuple[str, str], int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,12 +217,18 @@ class DeadGroups:
     are_cut: bool
 
 
-def group_letters(letters: Iterable[DeadLetter]) -> DeadGroups:
-    """Groups of what a stretch found."""
+TREND_HOURS: Final = 24
+HOUR_MS: Final = 3_600_000
+
+
+def group_letters(letters: Iterable[DeadLetter], *, before_ms: int) -> DeadGroups:
+    """Groups of what a stretch found. `before_ms`: the end of the trend's last hour."""
     found = list(letters)
-    errors = _by_size(_grouped(found, lambda letter: letter.pattern))
-    queues = _by_size(_grouped(found, lambda letter: str(letter.address), with_address=True))
-    days = sorted(_grouped(found, _day_of), key=lambda group: group.key, reverse=True)
+    errors = _by_size(
+        [_error_group(key, members, before_ms) for key, members in _keyed(found, lambda letter: letter.pattern)]
+    )
+    queues = _by_size([_queue_group(key, members) for key, members in _keyed(found, lambda one: str(one.address))])
+    days = sorted((_group(key, members) for key, members in _keyed(found, _day_of)), key=_key_of, reverse=True)
     return DeadGroups(
         errors=tuple(errors[:GROUPS_MAX]),
         queues=tuple(queues[:GROUPS_MAX]),
@@ -213,16 +251,20 @@ def _day_of(letter: DeadLetter) -> str:
     return datetime.fromtimestamp(letter.job.died_ms / 1000, UTC).date().isoformat()
 
 
-def _grouped(
-    letters: Iterable[DeadLetter], key_of: Callable[[DeadLetter], str], *, with_address: bool = False
-) -> list[DeadGroup]:
+def _key_of(group: DeadGroup) -> str:
+    return group.key
+
+
+def _keyed(
+    letters: Iterable[DeadLetter], key_of: Callable[[DeadLetter], str]
+) -> Iterable[tuple[str, list[DeadLetter]]]:
     by_key: dict[str, list[DeadLetter]] = {}
     for letter in letters:
         by_key.setdefault(key_of(letter), []).append(letter)
-    return [_group(key, members, with_address) for key, members in by_key.items()]
+    return by_key.items()
 
 
-def _group(key: str, members: list[DeadLetter], with_address: bool) -> DeadGroup:
+def _group(key: str, members: list[DeadLetter]) -> DeadGroup:
     last = max(members, key=lambda letter: letter.job.died_ms)
     return DeadGroup(
         key=key,
@@ -230,8 +272,36 @@ def _group(key: str, members: list[DeadLetter], with_address: bool) -> DeadGroup
         first_ms=min(letter.job.died_ms for letter in members),
         last_ms=last.job.died_ms,
         example=last.job.error,
-        address=last.address if with_address else None,
     )
+
+
+def _queue_group(key: str, members: list[DeadLetter]) -> DeadGroup:
+    return replace(_group(key, members), address=members[0].address)
+
+
+def _error_group(key: str, members: list[DeadLetter], before_ms: int) -> DeadGroup:
+    hours = [0] * TREND_HOURS
+    for letter in members:
+        hours_ago = (before_ms - 1 - letter.job.died_ms) // HOUR_MS
+        if 0 <= hours_ago < TREND_HOURS:
+            hours[-1 - hours_ago] += 1
+    places = Counter((letter.address.pool, letter.address.namespace) for letter in members)
+    return replace(_group(key, members), trend=tuple(hours), places=tuple(places.most_common()))
+
+
+def read_deliveries(dead_queues: DeadQueues) -> int | None:
+    """Jobs that these queues delivered within the last hour; one round trip per pool.
+
+    None: there are more queues than DELIVERIES_QUEUES, or a pool is silent.
+    """
+    if len(dead_queues.queues) > DELIVERIES_QUEUES or dead_queues.away:
+        return None
+    total = 0
+    for pool in {one.address.pool for one in dead_queues.queues}:
+        names = [(one.address.namespace, one.address.queue) for one in dead_queues.queues if one.address.pool == pool]
+        histories = histories_of_queues(pool=pool, queues=names, minutes=60)
+        total += sum(minute.consumed for minutes in histories.values() for minute in minutes)
+    return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

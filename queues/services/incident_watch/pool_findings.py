@@ -21,6 +21,7 @@ from queues.models import IncidentKind
 
 from ..incidents.findings import Finding, Look
 from ..incidents.queue_findings import QUEUE_KINDS, find_in_queues
+from ..queues.muted_letters import read_muted
 from ..queues.objectives import read_objectives
 from ..queues.visible_queues import PoolSurvey
 
@@ -67,6 +68,7 @@ def find_in_surveyed(survey: PoolSurvey, queues: Iterable[FoundQueue], *, now: d
         read_at_ms=survey.read_at_ms,
         now=now,
         objective=objectives.of,
+        muted=read_muted(pool=survey.pool).of,
     )
 
 

@@ -4,7 +4,7 @@
 | --- | --- |
 | no_consumer | `ready`, `oldest_s` |
 | too_slow | `ready`, `oldest_s`, `objective_s` |
-| jobs_dying | `dead`, `died` (in the last five minutes) |
+| jobs_dying | `dead`, `died` (in the last five minutes), neither with those that are `muted` |
 | leases_expiring | `lost` (in the last five minutes), `working` |
 | paused | `ready`, `oldest_s` |
 """
@@ -40,17 +40,28 @@ LATELY: Final = timedelta(minutes=5)
 Objective = Callable[[str, str], int]
 """Namespace and queue → age in ms that no ready job should exceed."""
 
+Muted = Callable[[str, str], tuple[int, int]]
+"""Namespace and queue → how many of its dead letters are muted, and how many of these died lately."""
+
 
 def find_in_queues(
-    queues: Iterable[FoundQueue], *, pool: str, read_at_ms: int, now: datetime, objective: Objective
+    queues: Iterable[FoundQueue],
+    *,
+    pool: str,
+    read_at_ms: int,
+    now: datetime,
+    objective: Objective,
+    muted: Muted,
 ) -> Iterator[Finding]:
     """All that is wrong with some queues. `read_at_ms`: now by the clock of the survey's Redis; `now`: by ours."""
     for queue in queues:
         if queue.ready or queue.dead or queue.leases_lost:
-            yield from _find(queue, pool, read_at_ms, now, objective)
+            yield from _find(queue, pool, read_at_ms, now, objective, muted)
 
 
-def _find(queue: FoundQueue, pool: str, read_at_ms: int, now: datetime, objective: Objective) -> Iterator[Finding]:
+def _find(
+    queue: FoundQueue, pool: str, read_at_ms: int, now: datetime, objective: Objective, muted: Muted
+) -> Iterator[Finding]:
     oldest_ms = queue.oldest_ready_ms(read_at_ms) or 0
     if queue.ready and (waiting := _of_ready(queue, oldest_ms, objective)):
         kind, share, facts = waiting
@@ -64,17 +75,17 @@ def _find(queue: FoundQueue, pool: str, read_at_ms: int, now: datetime, objectiv
             since=now - timedelta(milliseconds=oldest_ms),
             facts={"ready": queue.ready, "oldest_s": oldest_ms // 1_000} | facts,
         )
-    if queue.dead:
-        share = queue.died / (queue.died + queue.acked) if queue.died else 0.0
+    if queue.dead and (dying := _of_dead(queue, *muted(queue.namespace, queue.queue))):
+        dead, share, facts = dying
         yield Finding(
             kind=IncidentKind.JOBS_DYING,
             pool=pool,
             namespace=queue.namespace,
             queue=queue.queue,
-            size=queue.dead,
-            share=max(share, AT_REST_SHARE),
+            size=dead,
+            share=share,
             since=now,
-            facts={"dead": queue.dead, "died": queue.died},
+            facts=facts,
         )
     if queue.leases_lost:
         yield Finding(
@@ -87,6 +98,15 @@ def _find(queue: FoundQueue, pool: str, read_at_ms: int, now: datetime, objectiv
             since=now - LATELY,
             facts={"lost": queue.leases_lost, "working": queue.working},
         )
+
+
+def _of_dead(queue: FoundQueue, muted: int, muted_died: int) -> tuple[int, float, dict[str, int]] | None:
+    """Size, share and facts of the dead letters that are not muted. None: there are none."""
+    dead, died = queue.dead - muted, max(0, queue.died - muted_died)
+    if dead <= 0:
+        return None
+    share = died / (died + queue.acked) if died else 0.0
+    return dead, max(share, AT_REST_SHARE), {"dead": dead, "died": died} | ({"muted": muted} if muted else {})
 
 
 def _of_ready(

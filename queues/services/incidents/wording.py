@@ -93,13 +93,18 @@ def _jobs_dying(size: int, facts: Facts) -> str:
             "%(died)s jobs died in the last 5 min (%(size)s in total).",
             died,
         )
-        return words % figures
+        return words % figures + _muted(facts)
     words = ngettext(
         "%(size)s dead letter; none died in the last 5 min.",
         "%(size)s dead letters; none died in the last 5 min.",
         size,
     )
-    return words % figures
+    return words % figures + _muted(facts)
+
+
+def _muted(facts: Facts) -> str:
+    muted = _number(facts, "muted")
+    return " " + _("%(muted)s more are muted.") % {"muted": f"{muted:,}"} if muted else ""
 
 
 def _leases_expiring(size: int, facts: Facts) -> str:

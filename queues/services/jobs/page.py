@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from queues.engine import (
     JobDetail,
     JobState,
+    QueueStats,
     constants,
     detail,
     find_detail,
@@ -19,16 +19,20 @@ from queues.engine import (
     read_note,
     read_worker,
     result,
+    stats,
 )
 from queues.engine.errors import JobNotFoundError
 from queues.engine.names import is_job_id
 from queues.engine.stats.heartbeats import WorkerBeat
 from queues.pools import reading_engine_for
 
+from ..queues.objectives import read_objectives
 from ..queues.page import QueuePlace
 from ..workers.reading import TEXT_SHOWN, running_row, worker_anchor
 from .actions import ACTS, JobAct
-from .relations import JobRelations, read_relations
+from .moments import Moment, future_of, past_of
+from .relations import JobRelations, SameKey, read_relations, read_same_key
+from .timeline import GapKind, TimeLine, Usual, time_line
 
 LOG_LINES_SHOWN: Final = 200
 """The newest. Redis keeps 16 KiB of a job's log."""
@@ -38,46 +42,6 @@ PARKED_SHOWN: Final = 1_000
 
 _NOTE_FIELDS: Final = frozenset({"percent", "note", "log", "parked"})
 _WAITS: Final = frozenset({JobState.READY, JobState.DELAYED, JobState.RETRY})
-
-
-class MomentKind(StrEnum):
-    """What happened, or will."""
-
-    PUBLISHED = "published"
-    DUE = "due"
-    UNKNOWN = "unknown"
-    """Attempts that left no trace: released, or too long ago."""
-    FAILED = "failed"
-    LEASE_LOST = "lease_lost"
-    RELEASED = "released"
-    WORKING = "working"
-    ACKED = "acked"
-    DEAD = "dead"
-    WILL_BE_DUE = "will_be_due"
-    WILL_LOSE_LEASE = "will_lose_lease"
-    WILL_EXPIRE = "will_expire"
-    WILL_BE_PURGED = "will_be_purged"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """One entry of a time line, in ms since the epoch. For an attempt `at_ms` is its delivery, `ended_ms` its end.
-
-    `first_attempt` differs from `attempt` for a stretch of attempts of which nothing is known.
-    """
-
-    kind: MomentKind
-    at_ms: int | None = None
-    ended_ms: int | None = None
-    first_attempt: int = 0
-    attempt: int = 0
-    consumer: str = ""
-    error: str = ""
-
-    @property
-    def run_ms(self) -> int | None:
-        """How long the attempt took."""
-        return None if self.ended_ms is None or self.at_ms is None else max(0, self.ended_ms - self.at_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,16 +73,20 @@ class JobReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
-    """A job, its result if it has one, what happened to it in order, and what this person may do with it."""
+    """A job, its result if it has one, what happened to it in order, and what this person may do with it.
+
+    Without its body, for the live part of its page, it is not looked for jobs with the same key.
+    """
 
     place: QueuePlace
     job: JobDetail
     result: bytes | None
-    past: tuple[Moment, ...]
+    life: TimeLine
     future: tuple[Moment, ...]
     acts: tuple[JobAct, ...]
     report: JobReport
     relations: JobRelations
+    same_key: SameKey
 
     @property
     def is_kept_for_good(self) -> bool:
@@ -141,12 +109,13 @@ def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobVi
     preview = None if with_body else 0
     if not is_job_id(job_id):
         raise JobNotFoundError(job_id)
-    found, note, waits, dependants = engine.batch(
+    found, note, waits, dependants, now = engine.batch(
         [
             detail(queue, job_id, preview=preview),
             read_note(queue, job_id),
             list_waits(queue, job_id=job_id),
             list_job_dependants(queue, job_id=job_id),
+            stats(queue),
         ]
     )
     if found is None:
@@ -161,12 +130,19 @@ def read_job(*, place: QueuePlace, job_id: str, with_body: bool = True) -> JobVi
         place=place,
         job=found,
         result=kept,
-        past=tuple(_past(found)),
-        future=tuple(_future(found)),
+        life=time_line(tuple(past_of(found)), state=found.state, now_ms=found.now_ms, usual=_usual(place, now)),
+        future=tuple(future_of(found)),
         acts=ACTS[found.state] if place.may_operate and not found.batch_id else (),
         report=_report(found, note, beat),
         relations=read_relations(engine=engine, job=found, waits=waits, dependants=dependants),
+        same_key=read_same_key(engine=engine, job=found) if with_body else SameKey(),
     )
+
+
+def _usual(place: QueuePlace, now: QueueStats) -> Usual:
+    objective_ms = read_objectives(pool=place.pool).of(place.namespace, place.queue)
+    p95_ms = {GapKind.WAIT: now.wait_ms.get("p95"), GapKind.RUN: now.run_ms.get("p95")}
+    return Usual(objective_ms=objective_ms, p95_ms=p95_ms)
 
 
 def _report(job: JobDetail, note: Mapping[str, bytes], beat: WorkerBeat | None) -> JobReport:
@@ -196,61 +172,3 @@ def _progress(job: JobDetail, texts: Mapping[str, str], beat: WorkerBeat | None)
     if not math.isfinite(percent):
         return None
     return JobProgress(percent=min(100.0, max(0.0, percent)), note=texts.get("note", "")[:TEXT_SHOWN])
-
-
-def _past(job: JobDetail) -> Iterator[Moment]:
-    yield Moment(kind=MomentKind.PUBLISHED, at_ms=job.published_ms)
-    known = 0
-    for ended in job.history:
-        yield from _gap(known, ended.attempt)
-        yield from _due_before(job, ended.attempt)
-        known = ended.attempt
-        yield Moment(
-            kind=MomentKind(ended.outcome),
-            at_ms=ended.taken_ms,
-            ended_ms=ended.ended_ms,
-            attempt=ended.attempt,
-            consumer=ended.consumer,
-            error=ended.error,
-        )
-    if job.attempt > known:
-        yield from _gap(known, job.attempt)
-        yield from _due_before(job, job.attempt)
-        yield _newest_attempt(job)
-    if job.died_ms is not None:
-        yield Moment(kind=MomentKind.DEAD, at_ms=job.died_ms)
-    if job.state is JobState.READY and job.due_ms is not None:
-        yield Moment(kind=MomentKind.DUE, at_ms=job.due_ms)
-
-
-def _due_before(job: JobDetail, attempt: int) -> Iterator[Moment]:
-    """When the job became due for its newest attempt, if that was not at once; of older ones it is not kept."""
-    was_taken = job.state in (JobState.WORKING, JobState.COMPLETED, JobState.DEAD)
-    if was_taken and attempt == job.attempt and job.due_ms is not None and job.due_ms > job.published_ms:
-        yield Moment(kind=MomentKind.DUE, at_ms=job.due_ms)
-
-
-def _gap(known: int, attempt: int) -> Iterator[Moment]:
-    if attempt > known + 1:
-        yield Moment(kind=MomentKind.UNKNOWN, first_attempt=known + 1, attempt=attempt - 1)
-
-
-def _newest_attempt(job: JobDetail) -> Moment:
-    """The attempt that did not fail: it holds the job, it was acked, or it gave the job back."""
-    kind, ended_ms = MomentKind.RELEASED, None
-    if job.state is JobState.WORKING:
-        kind = MomentKind.WORKING
-    elif job.kept_until_ms is not None:
-        kind, ended_ms = MomentKind.ACKED, job.kept_until_ms - job.retention_ms
-    return Moment(kind=kind, at_ms=job.taken_ms, ended_ms=ended_ms, attempt=job.attempt, consumer=job.consumer)
-
-
-def _future(job: JobDetail) -> Iterator[Moment]:
-    if job.state in (JobState.DELAYED, JobState.RETRY):
-        yield Moment(kind=MomentKind.WILL_BE_DUE, at_ms=job.due_ms)
-    if job.lease_end_ms is not None:
-        yield Moment(kind=MomentKind.WILL_LOSE_LEASE, at_ms=job.lease_end_ms)
-    if job.expires_ms:
-        yield Moment(kind=MomentKind.WILL_EXPIRE, at_ms=job.expires_ms)
-    if job.kept_until_ms is not None:
-        yield Moment(kind=MomentKind.WILL_BE_PURGED, at_ms=job.kept_until_ms)

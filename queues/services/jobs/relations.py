@@ -10,13 +10,16 @@ from queues.engine import (
     Dependant,
     Engine,
     JobDetail,
+    JobFilter,
     JobState,
     Operation,
+    Scan,
     Wait,
     Waits,
     detail,
     find_key,
     list_job_dependants,
+    scan_jobs,
 )
 
 SHOWN_MAX: Final = 50
@@ -100,3 +103,31 @@ def _with_states(engine: Engine, namespace: str, jobs: Sequence[RelatedJob]) -> 
         if job is not None:
             found[place] = replace(found[place], state=job.state)
     return found
+
+
+SAME_KEY_SHOWN: Final = 5
+"""Jobs of each state with the same key that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameKey:
+    """Other jobs of the queue with the key of a job. `is_whole`: each state was looked through to its end."""
+
+    jobs: tuple[JobDetail, ...] = ()
+    is_whole: bool = True
+
+
+def read_same_key(*, engine: Engine, job: JobDetail) -> SameKey:
+    """One round trip, which looks through a bounded stretch of each state; none for a job without a key."""
+    if not job.key:
+        return SameKey()
+    queue = engine.queue(job.namespace, job.queue)
+    wanted = JobFilter(key=job.key)
+    parts: Sequence[Scan] = engine.batch(
+        [scan_jobs(queue, state, wanted, limit=SAME_KEY_SHOWN + 1) for state in JobState]
+    )
+    found = [one for part in parts for one in part.jobs if one.key == job.key and one.job_id != job.job_id]
+    return SameKey(
+        jobs=tuple(sorted(found, key=lambda one: one.job_id, reverse=True)),
+        is_whole=all(part.after is None for part in parts),
+    )

@@ -19,6 +19,7 @@ from ..incidents.severity import RANKS, impact_of, severity_of, worst_of
 from ..incidents.wording import title_of
 from ..permissions import User
 from .chart_data import histories_of_queues
+from .muted_letters import read_muted
 from .objectives import read_objectives
 from .visible_queues import PoolSurvey, VisiblePool, VisiblePools, visible_pools
 
@@ -197,8 +198,9 @@ def _troubles(survey: PoolSurvey, view: VisiblePool) -> Mapping[tuple[str, str],
     now = timezone.now()
     objective = read_objectives(pool=survey.pool).of
     found: dict[tuple[str, str], list[Trouble]] = {}
+    muted = read_muted(pool=survey.pool).of
     for one in find_in_queues(
-        view.queues, pool=survey.pool, read_at_ms=survey.read_at_ms, now=now, objective=objective
+        view.queues, pool=survey.pool, read_at_ms=survey.read_at_ms, now=now, objective=objective, muted=muted
     ):
         found.setdefault((one.namespace, one.queue), []).append(_trouble(one, now))
     return {place: tuple(troubles) for place, troubles in found.items()}

@@ -11,6 +11,7 @@ from queues.engine import (
     JobFilter,
     JobState,
     QueueStats,
+    count_jobs,
     detail,
     distributions,
     list_groups,
@@ -129,6 +130,12 @@ def read_distributions(*, place: QueuePlace) -> Distributions:
     """How the waits and runs of the last minutes are spread. Raises StoreUnavailableError."""
     engine = reading_engine_for(place.pool)
     return engine.run(distributions(engine.queue(place.namespace, place.queue)))
+
+
+def count_jobs_in(*, place: QueuePlace, state: JobState) -> int:
+    """How many jobs of the queue are in `state`. Raises StoreUnavailableError."""
+    engine = reading_engine_for(place.pool)
+    return engine.run(count_jobs(engine.queue(place.namespace, place.queue)))[state]
 
 
 def find_jobs(

@@ -16,6 +16,7 @@ from queues.models import (
     AlertChannel,
     AlertDelivery,
     AlertTransport,
+    ErrorTriage,
     Incident,
     IncidentChange,
     IncidentKind,
@@ -23,6 +24,7 @@ from queues.models import (
     Namespace,
     PushEndpoint,
     QueuePolicy,
+    RespawnPlan,
     Schedule,
 )
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
@@ -71,6 +73,9 @@ class Premises(Shop):
         self.channel = AlertChannel.objects.create(
             namespace=of_shop, name=CHANNEL, transport=AlertTransport.SLACK, url="https://hooks.example/of-the-shop"
         )
+        self.respawn = RespawnPlan.objects.create(
+            who="somebody", pool=POOL, namespace=SHOP, queue=QUEUE, before_ms=1, per_minute=60
+        )
         Surveyor(self.engine).look()
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
@@ -85,7 +90,9 @@ class Premises(Shop):
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
         known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
-        known |= {"pk": str(self.channel.pk if name.startswith("alert") else self.incident.pk)}
+        rows = {"alert": self.channel, "dead_respawn": self.respawn}
+        row = next((row for begin, row in rows.items() if name.startswith(begin)), self.incident)
+        known |= {"pk": str(row.pk)}
         known |= PAGES[name].named if name in PAGES else {}
         return reverse(f"dashboard:{name}", kwargs={word: known[word] for word in routes()[name]})
 
@@ -107,10 +114,17 @@ class Premises(Shop):
             endpoints,
             list(IncidentChange.objects.order_by("pk").values()),
             list(AlertChannel.objects.order_by("pk").values()),
+            list(ErrorTriage.objects.order_by("pk").values()),
+            list(RespawnPlan.objects.order_by("pk").values()),
             list(AlertDelivery.objects.order_by("pk").values("channel", "event")),
             list(Schedule.objects.order_by("pk").values("name", "kind", "paused", "fires")),
             acts,
         )
+
+
+def text_of(answer: Any) -> str:
+    """All of it, also of a download."""
+    return b"".join(answer.streaming_content).decode() if answer.streaming else answer.text
 
 
 def prepare(shop: Premises, name: str) -> Any:

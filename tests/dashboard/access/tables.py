@@ -88,6 +88,10 @@ PAGES: Final[Mapping[str, Page]] = {
     "job_live": Page(sees=ERROR),
     "job_body": Page(sees="a vase"),
     "job_raw": Page(named={"part": "body"}, sees="a vase"),
+    "jobs_download": Page(query={"state": "dead"}, sees="{dead}"),
+    "dead_download": Page(sees=ERROR, charlie=200),
+    "dead_respawns": Page(charlie=200),
+    "activity_download": Page(sees=QUEUE, charlie=200),
     "dead": Page(sees=ERROR, charlie=200),
     "dead_more": Page(sees=ERROR, charlie=200),
     "dead_news": Page(query={"since_ms": "1"}, sees="1 job has died here", charlie=200),
@@ -205,6 +209,15 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     "alert_act": (
         Act(form={"act": "test"}, needs_admin=True),
         Act(form={"act": "delete"} | SURE, needs_admin=True),
+    ),
+    "dead_respawn_start": (
+        Act(form={"rate": "5", "unit": "s", "namespace": SHOP}),
+        Act(form={"rate": "5", "unit": "s"}, charlie=302),
+    ),
+    "dead_respawn_stop": (Act(),),
+    "dead_triage": (
+        Act(form={"do": "assign", "to": "olga", "like": ERROR} | OF_SHOP),
+        Act(form={"do": "mute", "until": "1d", "like": ERROR} | OF_SHOP),
     ),
     "dead_act": (
         Act(form={"do": "respawn-selected"} | _LETTER),

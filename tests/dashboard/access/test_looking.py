@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from tests.dashboard.people import People
 
-from .premises import Premises
+from .premises import Premises, text_of
 from .tables import DELAYED, EACH_PAGE, JSON, LIVE, PAGES, SECRETS
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def test_who_may_look_is_shown_it(shop: Premises, people: People, erin: Client, 
     for who, (browser, status) in readers.items():
         answer = browser.get(url, shop.said(page.query))
         assert answer.status_code == status, who
-        assert status != 200 or shop.said({"": page.sees})[""] in answer.text, who
+        assert status != 200 or shop.said({"": page.sees})[""] in text_of(answer), who
 
 
 @EACH_PAGE
@@ -39,7 +39,7 @@ def test_who_is_in_another_namespace_or_in_none_is_shown_nothing(shop: Premises,
 
     for person, headers in product((people.charlie, people.dave), ({}, LIVE, JSON)):
         answer = person.browser.get(url, query, headers=headers)
-        told = answer.text.replace(url, "")  # the form that changes the language leads back to where one asked for
+        told = text_of(answer).replace(url, "")  # the form that changes the language leads back to where one asked for
         assert answer.status_code == page.charlie
         assert [secret for secret in secrets if secret in told] == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.test import Client
@@ -33,3 +34,8 @@ def noted() -> list[tuple[str, str, int | None]]:
 def page_after(client: Client, response: Any) -> str:
     """Where the answer to an action leads."""
     return client.get(response["Location"]).content.decode()
+
+
+def uncoloured(text: str) -> str:
+    """Without the colours of JSON."""
+    return re.sub(r'<span class="json-\w+">|</span>', "", text)

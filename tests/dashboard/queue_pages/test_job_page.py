@@ -14,7 +14,7 @@ from tests.dashboard.people import People
 from tests.dashboard.shop import AT, Shop
 from tests.support.waiting import wait_until
 
-from .asking import JSON, LIVE, noted
+from .asking import JSON, LIVE, noted, uncoloured
 from .hostile import HOSTILE, assert_harmless
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,7 +105,7 @@ def test_options_attributes_body_and_result_are_shown(bob: Client, shop: Shop) -
         JobState.COMPLETED, body=b'{"to":"Ann"}', key="order-7", attributes={"tenant": "acme"}, priority=9, tries=3
     )
 
-    text = page(bob, job_id)
+    text = uncoloured(page(bob, job_id))
 
     for said in (
         "order-7",
@@ -139,7 +139,7 @@ def test_an_unknown_job_is_not_found(bob: Client, job_id: str) -> None:
 def test_a_peek_shows_the_body_as_asked(bob: Client, shop: Shop) -> None:
     job_id = shop.job_in(JobState.READY, body=b'{"a":1}')
 
-    assert "{\n  &quot;a&quot;: 1\n}" in page(bob, job_id, "peek")
+    assert "{\n  &quot;a&quot;: 1\n}" in uncoloured(page(bob, job_id, "peek"))
     assert "{&quot;a&quot;:1}" in page(bob, job_id, "peek?as=text")
     assert "00000000  7b 22 61 22" in page(bob, job_id, "peek?as=hex")
 
@@ -308,3 +308,53 @@ def test_dependencies_lead_to_each_other(alice: Client, shop: Shop) -> None:
         assert "Waits for" in shown
         assert f'href="{at(first)}"' in shown
         assert "Waiting for this job" not in shown
+
+
+# More about it
+
+
+def test_a_job_is_published_again_by_a_form_that_is_filled_in(olga: Client, shop: Shop) -> None:
+    body = '{"to": "Ann 中"}\n\nand "more" & <so on>\n'.encode()
+    job_id = shop.job_in(JobState.DEAD, body=body, tries=4, attributes={"tenant": "acme"}, key="order-7")
+    assert f"publish/?from={job_id}" in page(olga, job_id)
+
+    form = olga.get(f"{AT}publish/", {"from": job_id}).context["form"]
+    filled = {name: value for name, value in form.initial.items() if value is not None}
+    answer = olga.post(f"{AT}publish/", filled, **JSON)  # type: ignore[arg-type]
+
+    again = shop.find(answer.json()["job_id"])
+    assert again is not None
+    assert (again.body, again.tries, again.attributes, again.key) == (body, 4, {"tenant": "acme"}, "")
+
+
+@pytest.mark.parametrize("body", [b"\xff\x00", b"a\r\nb", b""])
+def test_a_body_that_a_form_would_change_is_published_again_as_it_was(olga: Client, shop: Shop, body: bytes) -> None:
+    job_id = shop.job_in(JobState.DEAD, body=body)
+
+    form = olga.get(f"{AT}publish/", {"from": job_id}).context["form"]
+    filled = {name: value for name, value in form.initial.items() if value is not None}
+    answer = olga.post(f"{AT}publish/", filled, **JSON)  # type: ignore[arg-type]
+
+    again = shop.find(answer.json()["job_id"])
+    assert again is not None
+    assert again.body == body
+
+
+def test_jobs_with_the_same_key_are_listed(bob: Client, shop: Shop) -> None:
+    done = shop.job_in(JobState.COMPLETED, key="order-7", key_ttl_ms=1)
+    shop.wait_a_moment()
+    again = shop.job_in(JobState.DELAYED, key="order-7", key_ttl_ms=1)
+    shop.job_in(JobState.DELAYED, key="order-77")
+
+    assert re.findall(r'<li><a class="mono" href="[^"]+/jobs/(\w+)/"', page(bob, again)) == [done]
+
+
+def test_the_activity_of_a_job_leads_to_it_and_back(olga: Client, shop: Shop) -> None:
+    job_id = shop.job_in(JobState.DEAD)
+    assert act(olga, job_id, "respawn", JobState.DEAD).status_code == 200
+
+    activity = olga.get("/activity/", {"target": job_id}).content.decode()
+
+    assert f"/activity/?target={job_id}" in page(olga, job_id)
+    assert f'href="{at(job_id)}"' in activity
+    assert "no such entry" in olga.get("/activity/", {"target": UNKNOWN}).content.decode()

@@ -15,6 +15,7 @@ from tests.dashboard.people import BANK, POOL, SHOP, People
 from tests.dashboard.shop import AT, Shop
 from tests.dashboard.workers import beat, running
 
+from .asking import uncoloured
 from .hostile import HOSTILE, assert_harmless
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,7 +44,7 @@ def say(shop: Shop, job_id: str, *lines: str, **fields: str) -> None:
 def test_name_and_arguments_stand_above_the_body(bob: Client, shop: Shop) -> None:
     text = page(bob, shop.job_in(JobState.READY, body=MESSAGE))
 
-    shown = text[text.index("shop.close_order") : text.index("<h2>Body</h2>")]
+    shown = uncoloured(text[text.index("shop.close_order") : text.index("<h2>Body</h2>")])
     values = re.findall(r"<dt>.*?>([^<>]+)</.*?<dd><code[^>]*>(.*?)</code>", shown, re.DOTALL)
     assert values == [
         ("positional 1", "7"),
@@ -85,11 +86,11 @@ def test_values_are_shown_as_they_stand_in_the_body() -> None:
     message = read_task_message(body.encode())
 
     assert message is not None
-    shown = [value.replace("&quot;", '"') for value in message.args]
+    shown = [uncoloured(value).replace("&quot;", '"') for value in message.args]
     assert shown[:2] == ["1.10", "1e400"]
     assert shown[2] == "9" * 2_000 + "…"
-    assert shown[3:] == [*values[3:8], "[]", '{\n  "k": [\n    1,\n    2\n  ]\n}']
-    assert message.kwargs == (("x\n", "1"),)
+    assert shown[3:] == ['"中"', *values[4:8], "[]", '{\n  "k": [\n    1,\n    2\n  ]\n}']
+    assert [(name, uncoloured(value)) for name, value in message.kwargs] == [("x\n", "1")]
 
 
 def test_only_so_many_arguments_are_shown() -> None:

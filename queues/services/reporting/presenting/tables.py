@@ -366,7 +366,7 @@ AT_LEAST: Final = "at_least"
 def as_csv(table: Table, rows: Iterable[Any], *, lacks_events: Callable[[Any], bool]) -> str:
     """Times in ms and UTC, shares 0 to 1; unknown is empty. `lacks_events`: whether some of a row's day are missing."""
     columns = table.columns_on(Output.CSV)
-    cells = ([*(_without_formula(column.read(row)) for column in columns), lacks_events(row)] for row in rows)
+    cells = ([*(without_formula(column.read(row)) for column in columns), lacks_events(row)] for row in rows)
     return csv_lines([[*(column.key for column in columns), AT_LEAST], *cells])
 
 
@@ -383,6 +383,6 @@ def _plain(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _without_formula(value: Any) -> Any:
+def without_formula(value: Any) -> Any:
     """An apostrophe keeps spreadsheets from taking a stranger's text for a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
