@@ -44,7 +44,8 @@ LIVE: Final = {"X-Live": "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What GET answers. `sees`: what a reader of the shop finds there. In texts `{dead}` is the id of a dead job."""
+    """What GET answers. `sees`: what a reader of the shop finds there. In texts `{dead}` is the id of a dead job. None: as
+    Bob, who reads the shop as Erin does, and as Charlie, who does not see it as Dave does not."""
 
     named: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
@@ -53,6 +54,8 @@ class Page:
     olga: int = 200
     bob: int = 200
     charlie: int = 404
+    erin: int | None = None
+    dave: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "incident": Page(sees=QUEUE),
     "incident_chart": Page(sees="series"),
     "alerts": Page(charlie=200),
-    "alert_new": Page(olga=403, bob=403, charlie=200),
+    "alert_new": Page(olga=403, bob=403, charlie=200, erin=200, dave=403),
     "alert_edit": Page(sees=CHANNEL, olga=403, bob=403),
 }
 
