@@ -44,8 +44,8 @@ LIVE: Final = {"X-Live": "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What GET answers. `sees`: what a reader of the shop finds there. In texts `{dead}` is the id of a dead job. None: as
-    Bob, who reads the shop as Erin does, and as Charlie, who does not see it as Dave does not."""
+    """What GET answers. `sees`: what a reader of the shop finds there. In texts `{dead}` is the id of a dead job.
+    `erin`, `dave`: None where they are answered as Bob and as Charlie are."""
 
     named: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
