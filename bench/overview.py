@@ -145,7 +145,7 @@ def _once(queues: int) -> Looks:
                 overview_ms=_times_ms(browser, "/", pause_s=STALE_S),
                 again_ms=_times_ms(browser, "/", pause_s=0),
                 queues_ms=_times_ms(browser, "/queues/?sort=-ready&page=40", pause_s=STALE_S),
-                chart_ms=_times_ms(browser, "/overview/charts/throughput?minutes=1440", pause_s=STALE_S),
+                chart_ms=_times_ms(browser, "/overview/charts?range=24h", pause_s=STALE_S),
                 round_s=round_s,
                 share=share,
             )

@@ -49,8 +49,8 @@ def read_bool(name: str, *, default: bool) -> bool:
     return text in _TRUE
 
 
-def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
-    """A whole number within bounds. Raises EnvError."""
+def read_int(name: str, *, default: int, minimum: int, maximum: int, or_zero: bool = False) -> int:
+    """A whole number within bounds; `or_zero`: or 0. Raises EnvError."""
     text = read_text(name)
     if not text:
         return default
@@ -58,8 +58,8 @@ def read_int(name: str, *, default: int, minimum: int, maximum: int) -> int:
         number = int(text)
     except ValueError:
         raise EnvError(f"{name}={text}: expected a whole number") from None
-    if not minimum <= number <= maximum:
-        raise EnvError(f"{name}={text}: expected a number from {minimum} to {maximum}")
+    if not (minimum <= number <= maximum or (or_zero and number == 0)):
+        raise EnvError(f"{name}={text}: expected {'0, or ' if or_zero else ''}a number from {minimum} to {maximum}")
     return number
 
 

@@ -12,11 +12,12 @@ from django import template
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
-from dashboard.formatting import age
+from dashboard.formatting import age, per_second
 from queues.services.incidents.lines import IncidentGroup, IncidentLine, Step
+from queues.services.overview import Overview
 
 register = template.Library()
 
@@ -130,3 +131,34 @@ _SHOWN: Final[Mapping[Step, Callable[[IncidentLine], ShownStep]]] = {
     Step.REPORT: _link(_("Report"), _report),
     Step.QUEUE: _link(_("Charts"), lambda line: _queue(line)),
 }
+
+
+@register.simple_tag
+def status_sentence(overview: Overview) -> str:
+    """How all is, in one sentence: the worst that is open, and how much more there is."""
+    found, totals = overview.incidents, overview.totals
+    if worst := next((entry for entry in found.entries if entry.acknowledged_at is None), None):
+        if isinstance(worst, IncidentLine):
+            where = worst.queue or worst.pool
+            said = f"{where}: {worst.sentence}" if where else worst.sentence
+        else:
+            said = worst.sentence
+        more = found.total - (worst.count if isinstance(worst, IncidentGroup) else 1)
+        if not more:
+            return said
+        words = ngettext("%(worst)s; one more incident is open.", "%(worst)s; %(more)s more incidents are open.", more)
+        return words % {"worst": said.rstrip(".。"), "more": f"{more:,}"}
+    if not overview.taken_at_ms:
+        return gettext("Not known yet: no pump has surveyed the queues.")
+    if found.total:
+        words = ngettext(
+            "Nothing new: one incident is open and acknowledged.",
+            "Nothing new: %(count)s incidents are open and acknowledged.",
+            found.total,
+        )
+        return words % {"count": f"{found.total:,}"}
+    return gettext("All is well: %(ready)s ready, %(working)s working, %(acked)s acked.") % {
+        "ready": f"{totals.ready:,}",
+        "working": f"{totals.working:,}",
+        "acked": per_second(totals.acked_per_s),
+    }

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
 from dashboard.formatting import age, compact, duration, escape_visibly, number
+from dashboard.series import Meaning
 from dashboard.templatetags.jobs import size
 from dashboard.views.reports.home import short_weekday
 from dashboard.views.reports.scopes import ReportScope
@@ -300,8 +301,13 @@ def percent_done(done: float) -> int:
     return int(100 * done)
 
 
-COLOURS: Final = (("c1", "c2"), ("c1", "c2"), ("c3", "c4", "c5", "c6"), ("c3", "c4", "c5", "c6"))
-"""Of the parts of each step."""
+FUNNEL: Final = (
+    (Meaning.PUBLISHED, Meaning.RESPAWNED),
+    (Meaning.CONSUMED, Meaning.REDELIVERED),
+    (Meaning.ACKED, Meaning.FAILED, Meaning.LEASE_LOST, Meaning.RELEASED),
+    (Meaning.ACKED, Meaning.DEAD, Meaning.EXPIRED, Meaning.DELETED),
+)
+"""What the parts of each step mean, as `funnel_of` gives them."""
 
 
 @register.simple_tag
@@ -319,29 +325,31 @@ def funnel(figures: Figures, *, in_full: bool = False) -> SafeString:
     rows = funnel_of(figures)
     most = max([sum(jobs for _name, jobs in parts) for _title, parts in rows] + [1])
     drawn = (
-        (_funnel_row(title, [*zip(colours, parts, strict=True)], most, number if in_full else compact),)
-        for (title, parts), colours in zip(rows, COLOURS, strict=True)
+        (_funnel_row(title, [*zip(meanings, parts, strict=True)], most, number if in_full else compact),)
+        for (title, parts), meanings in zip(rows, FUNNEL, strict=True)
     )
     return format_html_join("", "{}", drawn)
 
 
-def _funnel_row(title: str, parts: Sequence[tuple[str, Part]], most: int, write: Callable[[float], str]) -> SafeString:
+def _funnel_row(
+    title: str, parts: Sequence[tuple[Meaning, Part]], most: int, write: Callable[[float], str]
+) -> SafeString:
     """The bar has no text: the words beside it say all."""
     bars: list[tuple[Any, ...]] = []
     at = 0.0
-    for colour, (_name, count) in parts:
+    for meaning, (_name, count) in parts:
         width = 100 * count / most
         if count:
-            bars.append((colour, f"{at:.3f}%", f"{max(width, 0.15):.3f}%"))
+            bars.append((meaning.value, f"{at:.3f}%", f"{max(width, 0.15):.3f}%"))
         at += width
-    drawn = format_html_join("", '<rect class="chart-bar {}" x="{}" y="0" width="{}" height="100%"/>', bars)
+    drawn = format_html_join("", '<rect class="chart-bar m-{}" x="{}" y="0" width="{}" height="100%"/>', bars)
     told = format_html_join(
         "",
-        '<li{}><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="chart-bar {}" width="10" height="10" rx="2"/>'
+        '<li{}><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="chart-bar m-{}" width="10" height="10" rx="2"/>'
         '</svg> {} <b title="{}">{}</b></li>',
         (
-            (SafeString(' class="zero"') if not jobs else "", colour, name, number(jobs), write(jobs))
-            for colour, (name, jobs) in parts
+            (SafeString(' class="zero"') if not jobs else "", meaning.value, name, number(jobs), write(jobs))
+            for meaning, (name, jobs) in parts
         ),
     )
     return format_html(

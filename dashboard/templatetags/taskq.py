@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.formatting import NOTHING, age, brief_duration, compact, duration, number, per_second
 from dashboard.navigation import NavigationItem, items_for
+from dashboard.series import Meaning
 from queues.engine.queue_values import QueueStats
 from queues.engine.stats.minutes import Minute
 from queues.services.errors import TaskqError
@@ -49,8 +50,9 @@ def when(moment: float | datetime | None, form: str = "ago") -> SafeString | str
 
 
 @register.simple_tag
-def sparkline(values: Sequence[float | None], label: str = "") -> SafeString | str:
-    """A small line of at least two values, oldest first, from zero to the greatest; `label` says what it is."""
+def sparkline(values: Sequence[float | None], label: str = "", meaning: str = Meaning.READY) -> SafeString | str:
+    """A small line of at least two values, oldest first, from zero to the greatest; `label` says what it is, `meaning`
+    (`dashboard.series.Meaning`) its colour."""
     known = [value or 0 for value in values]
     if len(known) < 2:
         return ""
@@ -62,19 +64,21 @@ def sparkline(values: Sequence[float | None], label: str = "") -> SafeString | s
     )
     said = format_html('role="img" aria-label="{}"', label) if label else SafeString('aria-hidden="true"')
     return format_html(
-        '<svg class="sparkline" viewBox="0 0 {0} {1}" preserveAspectRatio="none" {2}>'
+        '<svg class="sparkline m-{4}" viewBox="0 0 {0} {1}" preserveAspectRatio="none" {2}>'
         '<polygon points="0,{1} {3} {0},{1}"/><polyline points="{3}"/></svg>',
         _SPARK_WIDTH,
         _SPARK_HEIGHT,
         said,
         points,
+        Meaning(meaning).value,
     )
 
 
 @register.simple_tag
 def dead_trend(hours: Sequence[int]) -> SafeString | str:
     """Deaths of each of the last hours, as a small line."""
-    return sparkline(hours, _("%(count)s died in %(hours)s hours") % {"count": sum(hours), "hours": len(hours)})
+    label = _("%(count)s died in %(hours)s hours") % {"count": sum(hours), "hours": len(hours)}
+    return sparkline(hours, label, Meaning.DEAD)
 
 
 @register.simple_tag
@@ -110,7 +114,7 @@ def acked_sparkline(
     minutes = trends.get(place, ())
     acked = [minute.acked for minute in minutes]
     label = _("%(count)s acked in %(minutes)s minutes") % {"count": sum(acked), "minutes": len(acked)}
-    return sparkline(acked, label)
+    return sparkline(acked, label, Meaning.ACKED)
 
 
 @register.filter

@@ -12,6 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.series import named_series
 from queues.services.errors import InvalidArgumentError
 from queues.services.incident_watch.visible_incidents import read_open_incidents
 from queues.services.incidents.actions import acknowledge_incident, add_note, unacknowledge_incident
@@ -92,7 +93,7 @@ def incident_chart(request: HttpRequest, pk: int) -> HttpResponse:
         "title": _("Jobs concerned"),
         "x": {"unit": "time", "values": [at_ms for at_ms, _size in view.points]},
         "y": {"unit": "jobs"},
-        "series": [{"name": _("jobs"), "values": [size for _at_ms, size in view.points], "style": "line"}],
+        "series": [named_series(_("jobs"), [size for _at_ms, size in view.points], style="line")],
         "empty": _("Nothing was recorded in this time."),
     }
     return JsonResponse(data)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_state, whole_number, write_query
+from dashboard.series import named_series
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
 from queues.services.incident_watch.visible_incidents import read_last_consumed, read_queue_incidents
@@ -35,8 +36,7 @@ from queues.services.queues.page import (
 
 from . import queue_actions
 from .decorators import is_live, keep_last_numbers, page
-from .overview import CHARTS as OVERVIEW_CHARTS
-from .overview import MINUTE_MS
+from .overview import minute_chart, time_axis
 from .parameters import TEXT_MAX, read_text
 from .push import STATES as PUSH_STATES
 
@@ -175,30 +175,22 @@ def _histogram(title: str, spread: Spread, nothing: str) -> Chart:
         "title": title,
         "x": {"unit": "ms", "values": spread.bounds_ms},
         "y": {"unit": "jobs"},
-        "series": [{"name": gettext("jobs"), "values": spread.counts, "style": "bar"}],
+        "series": [named_series(gettext("jobs"), spread.counts, style="bar")],
         "empty": nothing,
     }
 
 
 def _minute_by_minute(kind: str, place: QueuePlace) -> Chart:
     """A chart that the overview has too, of this queue alone."""
-    title, unit, lines = OVERVIEW_CHARTS[kind]
     minutes = read_minutes(place=place, minutes=MINUTES)
-    return {
-        "title": str(title),
-        "x": {"unit": "time", "values": [minute.at_ms + MINUTE_MS for minute in minutes]},
-        "y": {"unit": unit},
-        "series": [
-            {"name": str(name), "values": [value(minute) for minute in minutes], "style": "line"}
-            for name, value in lines
-        ],
-        "empty": gettext("Nothing was recorded in this time."),
-    }
+    return {"x": time_axis(minutes)} | minute_chart(kind, minutes, empty=gettext("Nothing was recorded in this time."))
 
 
 CHARTS: Final[Mapping[str, Callable[[QueuePlace], Chart]]] = {
     "throughput": partial(_minute_by_minute, "throughput"),
     "backlog": partial(_minute_by_minute, "backlog"),
+    "wait": partial(_minute_by_minute, "wait"),
+    "run": partial(_minute_by_minute, "run"),
     "waits": _waits,
     "runs": _runs,
 }

@@ -40,12 +40,12 @@ CREATE TABLE hourly_counts (
     "date" DATE NOT NULL -- the UTC day, YYYY-MM-DD
 );
 
--- version 1; rows differ in: date, run, pool, namespace, queue, hour
+-- version 2; rows differ in: date, run, pool, namespace, queue, hour
 CREATE TABLE report_figures (
     "pool" VARCHAR NOT NULL, -- name of the pool
     "namespace" VARCHAR NOT NULL, -- name of the namespace
     "queue" VARCHAR NOT NULL, -- name of the queue; empty: all of the namespace
-    "hour" INTEGER, -- hour of the day (UTC); null: the whole day [h]
+    "hour" INTEGER, -- hour of the day, of UTC or the time zone; null: the whole day [h]
     "published" BIGINT NOT NULL, -- jobs published [events]
     "consumed" BIGINT NOT NULL, -- deliveries [events]
     "acked" BIGINT NOT NULL, -- jobs acknowledged [events]
@@ -99,11 +99,12 @@ CREATE TABLE report_figures (
     "backlog_base_known" BOOLEAN, -- whether it is known what the day began with; null: no backlog
     "first_at" TIMESTAMP WITH TIME ZONE, -- the first event; null: nothing happened
     "last_at" TIMESTAMP WITH TIME ZONE, -- the last event
+    "time_zone" VARCHAR, -- time zone of the day and its hours; null: UTC
     "date" DATE NOT NULL, -- the UTC day, YYYY-MM-DD
     "run" VARCHAR NOT NULL -- which run computed it; `current.json` says the one that counts
 );
 
--- version 1; rows differ in: date, run, pool, namespace, queue, metric, bucket
+-- version 2; rows differ in: date, run, pool, namespace, queue, metric, bucket
 CREATE TABLE report_histograms (
     "pool" VARCHAR NOT NULL, -- name of the pool
     "namespace" VARCHAR NOT NULL, -- name of the namespace
@@ -115,7 +116,7 @@ CREATE TABLE report_histograms (
     "run" VARCHAR NOT NULL -- which run computed it; `current.json` says the one that counts
 );
 
--- version 1; rows differ in: date, run, pool, namespace, queue, attempt, outcome
+-- version 2; rows differ in: date, run, pool, namespace, queue, attempt, outcome
 CREATE TABLE report_tries (
     "pool" VARCHAR NOT NULL, -- name of the pool
     "namespace" VARCHAR NOT NULL, -- name of the namespace
@@ -127,7 +128,7 @@ CREATE TABLE report_tries (
     "run" VARCHAR NOT NULL -- which run computed it; `current.json` says the one that counts
 );
 
--- version 1; rows differ in: date, run, pool, namespace, queue, pattern
+-- version 2; rows differ in: date, run, pool, namespace, queue, pattern
 CREATE TABLE report_errors (
     "pool" VARCHAR NOT NULL, -- name of the pool
     "namespace" VARCHAR NOT NULL, -- name of the namespace
@@ -142,7 +143,7 @@ CREATE TABLE report_errors (
     "run" VARCHAR NOT NULL -- which run computed it; `current.json` says the one that counts
 );
 
--- version 1; rows differ in: date, run, pool, namespace, queue, metric, rank
+-- version 2; rows differ in: date, run, pool, namespace, queue, metric, rank
 CREATE TABLE report_slow (
     "pool" VARCHAR NOT NULL, -- name of the pool
     "namespace" VARCHAR NOT NULL, -- name of the namespace
@@ -158,7 +159,7 @@ CREATE TABLE report_slow (
     "run" VARCHAR NOT NULL -- which run computed it; `current.json` says the one that counts
 );
 
--- version 1; rows differ in: date, run, pool, namespace, queue, figure, hour
+-- version 2; rows differ in: date, run, pool, namespace, queue, figure, hour
 CREATE TABLE report_changes (
     "pool" VARCHAR NOT NULL, -- name of the pool
     "namespace" VARCHAR NOT NULL, -- name of the namespace

@@ -30,7 +30,7 @@ class NamespaceAdmin(ScopedAdmin):
     ordering = ["pool__name", "name"]
     search_fields = ["name", "description", "pool__name"]
     filter_horizontal = ["groups"]
-    fields = ["pool", "name", "description", "groups"]
+    fields = ["pool", "name", "description", "time_zone", "groups"]
 
     def subject_of(self, obj: Namespace) -> Subject:
         return Subject(pool=obj.pool.name, namespace=obj.name)

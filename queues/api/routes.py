@@ -12,6 +12,7 @@ from .handlers import (
     admin,
     consume,
     dead_letters,
+    deploys,
     finish,
     health,
     incidents,
@@ -25,6 +26,7 @@ from .handlers import (
 )
 from .http.request import check_names, check_names_of_several
 from .route_docs import delivery_routes as d
+from .route_docs import deploy_routes as y
 from .route_docs import incident_routes as i
 from .route_docs import operator_routes as o
 from .route_docs import push_routes as p
@@ -123,6 +125,7 @@ ROUTES: Final = (
     _route(f"POST {SCHEDULE}/pause", schedules.pause, c.PAUSE_SCHEDULE),
     _route(f"POST {SCHEDULE}/resume", schedules.resume, c.RESUME_SCHEDULE),
     _route(f"POST {SCHEDULE}/run", schedules.run, c.RUN_SCHEDULE),
+    _route(f"POST {NAMESPACE}/deploys", deploys.note, y.NOTE_DEPLOY),
     _route(f"GET {WORKFLOWS}", workflows.list_all, w.LIST_WORKFLOWS, alternative=_CONSUMES_WORKFLOWS),
     _route(f"POST {WORKFLOWS}", workflows.create, w.CREATE_WORKFLOW, rate="write"),
     _route(f"GET {WORKFLOW}", workflows.show, w.SHOW_WORKFLOW),

@@ -238,6 +238,9 @@ TREND_MINUTES: Final = 180
 ROLLUP_MINUTES: Final = 1_440
 """Whole minutes of which a queue, and the sum over a namespace's queues, remembers what happened."""
 
+ROLLUP_STEP_MINUTES: Final = 5
+"""Such sums are also kept of so many minutes together, for charts of a day."""
+
 PREVIEW_BYTES: Final = 256
 """How much of each body a listing shows."""
 

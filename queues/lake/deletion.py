@@ -21,7 +21,7 @@ from .storage import Storage
 
 _SUFFIX: Final = ".json"
 _LATE: Final = "-late-"
-_BESIDE: Final = ("_counts", "_appended")
+DAILY: Final = ("_counts", "_appended")
 """Directories that have one of each day."""
 
 
@@ -86,7 +86,7 @@ def remove_deleted(url: str, *, days: frozenset[date] | None = None) -> list[dat
     deleted = deleted_days(storage)
     wanted = deleted if days is None else days & deleted
     found: set[date] = set()
-    for folder in ("", *_BESIDE):
+    for folder in ("", *DAILY):
         for entry in storage.list(folder) if wanted else ():
             day = day_of(entry.name)
             if day in wanted and day is not None:
@@ -122,37 +122,3 @@ def _gaps(storage: Storage) -> Iterator[tuple[str, frozenset[date]]]:
 
 def _day(at_ms: int) -> date:
     return datetime.fromtimestamp(at_ms / 1000, UTC).date()
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Files and their bytes."""
-
-    files: int = 0
-    bytes: int = 0
-
-    def __add__(self, other: Size) -> Size:
-        return Size(self.files + other.files, self.bytes + other.bytes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LakeSize:
-    """`days`: of each day's events; `total`: of all that is in the lake."""
-
-    days: dict[date, Size]
-    total: Size
-
-
-def measure_lake(url: str) -> LakeSize:
-    """How much the lake holds. It lists every file. Raises LakeError."""
-    storage = Storage(url)
-    deleted = deleted_days(storage)
-    days: dict[date, Size] = {}
-    total = Size()
-    for path, size in storage.walk():
-        one = Size(1, size)
-        total += one
-        day = day_of(path.partition("/")[0])
-        if day is not None and day not in deleted:
-            days[day] = days.get(day, Size()) + one
-    return LakeSize(days=dict(sorted(days.items())), total=total)

@@ -163,22 +163,22 @@ class Storage:
             self.fs.invalidate_cache()
             self.fs.rm(path, recursive=True)
 
-    def walk(self) -> Iterator[tuple[str, int]]:
-        """Each file's path and size in bytes. What goes away meanwhile is left out."""
+    def walk(self, relative: str = "") -> Iterator[tuple[str, int]]:
+        """Each file's path and size in bytes, or those below a folder. What goes away meanwhile is left out."""
         if self.is_local:
-            yield from self._walk_locally()
+            yield from self._walk_locally(self.path(relative) if relative else self.root)
             return
         with _told(self.root):
             self.fs.invalidate_cache()
             try:
-                found = self.fs.find(self.root, detail=True)
+                found = self.fs.find(self.path(relative) if relative else self.root, detail=True)
             except FileNotFoundError:
                 return
         for path, info in found.items():
             yield path[len(self.root) :].lstrip("/"), int(info.get("size") or 0)
 
-    def _walk_locally(self) -> Iterator[tuple[str, int]]:
-        for folder, _, names in os.walk(self.root):
+    def _walk_locally(self, top: str) -> Iterator[tuple[str, int]]:
+        for folder, _, names in os.walk(top):
             relative = os.path.relpath(folder, self.root)
             for name in names:
                 with suppress(FileNotFoundError):

@@ -7,6 +7,7 @@ Jobs are in Redis only.
 from .activity import Activity, ActivityAction
 from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
 from .dead_letters import ErrorTriage, RespawnPlan, RespawnState
+from .deploy import Deploy
 from .incident import (
     Incident,
     IncidentChange,
@@ -32,6 +33,7 @@ __all__ = [
     "AlertEvent",
     "AlertTransport",
     "CatchUp",
+    "Deploy",
     "ErrorTriage",
     "FireOutcome",
     "Incident",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, Self
+from datetime import UTC, date, timedelta
+from typing import Any, Final, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Group
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from queues.engine import constants
+from queues.lake.local_days import find_zone
 
 from .pool import Pool
-from .validators import validate_name
+from .validators import validate_name, validate_time_zone
 
 OPERATE: Final = "operate_queues"
 ADMINISTER: Final = "administer_queues"
@@ -29,7 +32,10 @@ class NamespaceQuerySet(models.QuerySet["Namespace"]):
 
 
 class Namespace(models.Model):
-    """Lives in one pool for ever; two pools may each have a namespace of the same name."""
+    """Lives in one pool for ever; two pools may each have a namespace of the same name.
+
+    `time_zone_changes`: [first day, zone] of each zone that it has had, the earliest first; `save` adds to them.
+    """
 
     pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="namespaces", verbose_name=_("pool"))
     name = models.CharField(_("name"), max_length=constants.NAME_MAX_BYTES, validators=[validate_name])
@@ -41,6 +47,18 @@ class Namespace(models.Model):
         verbose_name=_("visible to"),
         help_text=_("Members of these groups see this namespace. Superusers see all of them."),
     )
+    time_zone = models.CharField(
+        _("time zone"),
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_time_zone],
+        help_text=_(
+            "Of the days in its reports, such as Europe/Berlin. Blank: UTC. A change holds from the next day on."
+        ),
+    )
+    time_zone_changes = models.JSONField(default=list, db_default=models.Value([], models.JSONField()), editable=False)
     created = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = NamespaceQuerySet.as_manager()
@@ -64,6 +82,26 @@ class Namespace(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pool.name}:{self.name}"
+
+    def save(self, **kwargs: Any) -> None:
+        """A change of the time zone holds from tomorrow on, where it is later; that of a new namespace always."""
+        before = self.time_zone_changes[-1][1] if self.time_zone_changes else ""
+        if self.time_zone != before:
+            first = date.min
+            if not self._state.adding:
+                now = timezone.now()
+                zones = [find_zone(zone) if zone else UTC for zone in (before, self.time_zone)]
+                first = max(now.astimezone(zone).date() for zone in zones) + timedelta(days=1)
+            kept = [change for change in self.time_zone_changes if change[0] < first.isoformat()]
+            self.time_zone_changes = [*kept, [first.isoformat(), self.time_zone]]
+            if (fields := kwargs.get("update_fields")) is not None:
+                kwargs["update_fields"] = {*fields, "time_zone_changes"}
+        super().save(**kwargs)
+
+    def time_zone_on(self, day: date) -> str:
+        """The time zone of the reports of that day; "" is UTC."""
+        zones = [zone for first, zone in self.time_zone_changes if first <= day.isoformat()]
+        return zones[-1] if zones else ""
 
 
 class Token(models.Model):

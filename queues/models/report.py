@@ -1,11 +1,12 @@
 """ReportDay and QueueDay: a day's report, and what it says of each namespace and queue; how large the lake is.
 
-Days are UTC days. The figures come from the event lake by way of `queues.reports`; each column of QueueDay that holds
-one bears its name there.
+Days are UTC days, but for rows of namespaces that have a time zone. The figures come from the event lake by way of
+`queues.reports`; each column of QueueDay that holds one bears its name there.
 """
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, Final
 
 from django.db import models
@@ -160,12 +161,21 @@ class QueueDay(models.Model):
     `scope` is the namespace as a row, and decides who may read this. It is null when the namespace is gone, or was made
     after the day: the owner of a name that others had before does not inherit their past.
 
+    A namespace with a time zone has rows of two kinds. Those of UTC days (`local_date` null) are part of totals, and
+    not `is_own`. Those of its own days are what its pages show: `local_date` in `time_zone`, the zone of that day.
+    `day` is then the report that they were made with: of the UTC day in which the local day ends, or before that the
+    present one. `complete`: the local day was over.
+
     JSON: `hours` a list of objects with the figures of an hour; `histograms` {metric: {bucket: jobs}}, buckets as in
     queues.lake.sketch; `tries`, `errors`, `slowest`, `changes` lists of rows as the report has them.
     """
 
     day = models.ForeignKey(ReportDay, on_delete=models.CASCADE, related_name="rows", db_index=False)
     scope = models.ForeignKey(Namespace, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
+    local_date = models.DateField(null=True)
+    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    is_own = models.BooleanField(default=True, db_default=True)
+    complete = models.BooleanField(null=True)
     pool = models.CharField(_("pool"), max_length=constants.NAME_MAX_BYTES)
     namespace = models.CharField(_("namespace"), max_length=constants.NAME_MAX_BYTES)
     queue = models.CharField(_("queue"), max_length=constants.NAME_MAX_BYTES, blank=True)
@@ -247,12 +257,26 @@ class QueueDay(models.Model):
         verbose_name_plural = _("reports of queues")
         default_permissions = ()
         constraints = [
-            models.UniqueConstraint(fields=["day", "pool", "namespace", "queue"], name="queue_day_unique"),
+            models.UniqueConstraint(
+                fields=["day", "pool", "namespace", "queue"],
+                condition=models.Q(local_date=None),
+                name="queue_day_unique",
+            ),
+            models.UniqueConstraint(
+                fields=["local_date", "pool", "namespace", "queue"],
+                condition=models.Q(local_date__isnull=False),
+                name="queue_local_day_unique",
+            ),
         ]
         indexes = [
             models.Index(fields=["scope", "day"], name="queue_day_by_scope"),
             models.Index(fields=["pool", "namespace", "queue", "day"], name="queue_day_by_queue"),
         ]
 
+    @property
+    def report_date(self) -> date:
+        """The day that it is about, in UTC or the zone."""
+        return self.local_date or self.day_id
+
     def __str__(self) -> str:
-        return f"{self.day_id:%Y-%m-%d} {self.pool}:{self.namespace}/{self.queue or '*'}"
+        return f"{self.report_date:%Y-%m-%d} {self.pool}:{self.namespace}/{self.queue or '*'}"

@@ -12,6 +12,7 @@ from queues.engine import backoff, constants, names, parse_url, queue_limits
 from queues.engine.errors import InvalidArgumentError
 from queues.http_client.headers import HeaderError, check_headers
 from queues.http_client.urls import UrlError, parse_target
+from queues.lake.local_days import UnknownZoneError, find_zone
 
 
 def validate_name(name: str) -> None:
@@ -88,6 +89,17 @@ def validate_limit_key(key: str) -> None:
             _("Printable text of at most %(most)s bytes."),
             code="invalid_limit_key",
             params={"most": constants.LIMIT_KEY_MAX_BYTES},
+        ) from error
+
+
+def validate_time_zone(name: str) -> None:
+    """A time zone of the IANA database that hours of reports can follow."""
+    try:
+        find_zone(name)
+    except UnknownZoneError as error:
+        raise ValidationError(
+            _("No such time zone. Expected a name of the IANA database, such as Europe/Berlin or Asia/Shanghai."),
+            code="invalid_time_zone",
         ) from error
 
 

@@ -293,11 +293,13 @@ _all_recent: WeakSet[Recent[str, object]] = WeakSet()
 class Recent(Generic[K, V]):
     """Answers no older than `for_s` seconds, by key. A caller that comes while one is being read waits for that one.
 
-    Keys are few (pools): nothing is ever forgotten. What asking raises is raised to who asked, and not remembered.
+    At most `size` answers are kept: beyond that, all that are old go, then the oldest. What asking raises is raised to
+    who asked, and not remembered.
     """
 
-    def __init__(self, for_s: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, for_s: float, *, size: int = SIZE, clock: Callable[[], float] = time.monotonic) -> None:
         self._for_s = for_s
+        self._size = size
         self._clock = clock
         self._locks: defaultdict[K, threading.Lock] = defaultdict(threading.Lock)
         self._answers: dict[K, tuple[float, V]] = {}
@@ -309,7 +311,20 @@ class Recent(Generic[K, V]):
             known = self._answers.get(key)
             if known is None or not self._is_new(known[0]) or (holds is not None and not holds(known[1])):
                 known = self._answers[key] = (self._clock(), ask())
+                self._make_room()
             return known[1]
+
+    def _make_room(self) -> None:
+        """A lock that somebody holds may go, too: then a key is read twice at once, which costs a read."""
+        if len(self._answers) <= self._size:
+            return
+        by_age = list(self._answers.items())
+        by_age.sort(key=lambda item: item[1][0])
+        spare = len(by_age) - self._size
+        for place, (key, (asked_at, _answer)) in enumerate(by_age):
+            if place < spare or not self._is_new(asked_at):
+                self._answers.pop(key, None)
+                self._locks.pop(key, None)
 
     def peek(self, key: K) -> V | None:
         """The answer, if it is at hand and new enough; waits for nobody."""

@@ -9,11 +9,15 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from django.conf import settings
 from django.db import close_old_connections
 
 from .role import CircuitBreaker
+
+if TYPE_CHECKING:
+    from queues.lake.measuring import LakeMeter
 
 logger = logging.getLogger(__name__)
 
@@ -28,15 +32,21 @@ class LakeUpkeep:
         self._stopping = threading.Event()
         self._breaker = CircuitBreaker(subject="upkeep of the lake")
         self._kept: Sequence[date] = ()
+        self._meter: LakeMeter | None = None
 
     def tick(self) -> None:
         """A database or lake that is away is logged once."""
-        from queues.services.reporting.making.lake_retention import prune_lake  # a pump starts sooner without it
+        # A pump starts sooner without these.
+        from queues.lake.measuring import LakeMeter
+        from queues.services.reporting.making.lake_retention import prune_lake
 
         if self._stopping.is_set():
             return
         try:
-            self._tell_kept(prune_lake(today=self._clock().date(), should_stop=self._stopping.is_set).kept)
+            if self._meter is None or self._meter.url != settings.TASKQ_LAKE_URL:
+                self._meter = LakeMeter(settings.TASKQ_LAKE_URL)
+            today, should_stop = self._clock().date(), self._stopping.is_set
+            self._tell_kept(prune_lake(today=today, should_stop=should_stop, meter=self._meter).kept)
             self._breaker.record_success()
         except Exception as error:  # the roles go on; it is tried again
             self._breaker.record_failure(error)

@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from queues import spark_settings
 from queues.lake.files import hour_folders
+from queues.lake.local_days import LocalDay
 from queues.lake.storage import Storage
 
 from .failures import BadSettingError, FutureDateError, ReportError, SparkMissingError
@@ -68,6 +69,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="YYYY-MM-DD",
         help="a day that is not judged by the same weekday of past weeks, nor other days by it",
     )
+    parser.add_argument(
+        "--local",
+        metavar="FILE",
+        help="JSON: for each date of --date the days of namespaces with a time zone that are reported with it",
+    )
     spark_settings.add_arguments(parser, master="local[*]")
     return parser.parse_args(argv)
 
@@ -75,6 +81,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _report(asked: argparse.Namespace) -> None:
     """All days, the earliest first. Raises ReportError."""
     days = sorted(set(asked.date))
+    local_days = _local_days(asked.local)
     today = datetime.now(UTC).date()
     if days[-1] > today:
         raise FutureDateError(f"{days[-1]} is in the future: today is {today} (UTC).")
@@ -98,7 +105,13 @@ def _report(asked: argparse.Namespace) -> None:
             for day in days:
                 try:
                     report = DayReport(
-                        spark, lake=asked.lake, output=output, day=day, holidays=frozenset(asked.holiday), today=today
+                        spark,
+                        lake=asked.lake,
+                        output=output,
+                        day=day,
+                        holidays=frozenset(asked.holiday),
+                        today=today,
+                        local_days=local_days.get(day, ()),
                     )
                     report.run(master=options.master)
                 except Exception as error:
@@ -111,6 +124,17 @@ def _report(asked: argparse.Namespace) -> None:
         raise
     except Exception as error:
         raise failures.explain(error, java_alive=True, master=options.master) from error
+
+
+def _local_days(path: str | None) -> Mapping[date, Sequence[LocalDay]]:
+    """What the file of `--local` says: {DATE: [as `LocalDay.as_dict` has it]}. Raises BadSettingError."""
+    if not path:
+        return {}
+    try:
+        told = json.loads(Path(path).read_text())
+        return {date.fromisoformat(day): [LocalDay.read(one) for one in days] for day, days in told.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadSettingError(f"--local {path}: {type(error).__name__}: {error}") from error
 
 
 def _spark(asked: argparse.Namespace) -> dict[str, Any]:

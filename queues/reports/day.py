@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from queues.lake.counts import NewestCounts, newest_counts
 from queues.lake.damage import find_damaged
 from queues.lake.deletion import find_deletion
 from queues.lake.files import DamagedFile, DayFiles, Gap, LakeFile, list_days, read_day
+from queues.lake.local_days import LocalDay
 from queues.lake.reconciliation import balance_day, describe_difference
 from queues.lake.storage import LakeError, Storage
 
@@ -27,6 +29,7 @@ from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
 from .hour_cells import TABLES, CellFiles, HourCells, run_of
+from .local_tables import LocalTables, local_pools_with_gaps
 from .progress import Progress, Stage, say
 from .reduction import FEW_ROWS, DayCells
 from .seals import executors_check
@@ -81,9 +84,11 @@ class DayReport:
         day: date,
         holidays: Collection[date] = frozenset(),
         today: date | None = None,
+        local_days: Sequence[LocalDay] = (),
     ) -> None:
         """`today`: when the command began, in UTC; None: now. A day that ends while it is computed is not complete: its
-        last events are still on their way into the lake."""
+        last events are still on their way into the lake. `local_days`: days of time zones that end in this one, or have
+        begun in it if it is today."""
         self._spark, self._output, self._day, self._holidays = spark, output, day, holidays
         self._lake = Storage(lake).url("")  # as the names of its files begin
         self._progress = Progress(day)
@@ -93,11 +98,15 @@ class DayReport:
         self._counts: list[NewestCounts] = []
         self._damaged_counts: list[tuple[str, str]] = []
         self._differences = ""
+        self._remarks: list[str] = []
         self._predecessor: Predecessor | None = None
         self._handed_on = ""
         self._live: list[LakeFile] = []
-        self._cells, self._cells_before = (
-            DayCells(spark, CellFiles(output.storage, when), lake=self._lake) for when in (day, _day_before(day))
+        self._local_days, self._begins_known = local_days, False
+        before = _day_before(day)
+        self._cells, self._cells_before, self._cells_earlier = (
+            DayCells(spark, CellFiles(output.storage, when), lake=self._lake)
+            for when in (day, before, _day_before(before))
         )
 
     def run(self, *, master: str) -> dict[str, Any]:
@@ -107,6 +116,7 @@ class DayReport:
         for turn in range(RETRIES + 1):
             self._progress.tell(Stage.LISTING, message="looking which files of the lake count")
             lake_days = self._lake_days()
+            self._leave_out_local_days()
             files = read_day(self._lake, self._day, check_seals=executors_check(self._spark, master=master))
             self._pools_with_gaps = {gap.pool for gap in files.gaps}
             self._live = self._readable(files.live)
@@ -115,6 +125,7 @@ class DayReport:
                 self._lake, _day_before(self._day), check_seals=executors_check(self._spark, master=master)
             )
             earlier = self._readable(before.live)
+            day_files = [files, before, *self._look_earlier(master)]
             left_out = self._damaged.values()
             run_id = f"{self._output.run_id}-{turn}"
             try:
@@ -122,15 +133,19 @@ class DayReport:
                 self._cells_before.look(before, earlier, left_out)
                 self._reduce(run_id)
                 done = self._write_tables()
+                self._write_local_days(run_id, [gap for one in day_files for gap in one.gaps])
                 break
             except Exception as error:
-                if turn == RETRIES or not self._can_go_on(error, [*self._live, *earlier]):
+                readable = [file for one in day_files for file in self._readable(one.live)]
+                if turn == RETRIES or not self._can_go_on(error, readable):
                     raise
                 self._output.forget(self._day)
             finally:
                 self._cells.files.forget(run_id)
+                if self._local_days:
+                    self._cells_before.files.forget(run_id)
         # What compaction has taken was not damaged after all.
-        listed = {file.url for file in (*files.live, *before.live)}
+        listed = {file.url for one in day_files for file in one.live}
         self._damaged = {url: file for url, file in self._damaged.items() if url in listed}
         summary = self._summary(files, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
         java = java_times(self._spark)
@@ -178,7 +193,7 @@ class DayReport:
     def _distrust_cells(self, run_id: str = "") -> bool:
         """Whether there were cells of earlier runs, or of that run, which are not used from now on."""
         found = False
-        for cells in (self._cells, self._cells_before):
+        for cells in (self._cells, self._cells_before, self._cells_earlier):
             for used in cells.by_run:
                 if used == run_id or not (run_id or used.startswith(f"{self._output.run_id}-")):
                     cells.files.distrust(used)
@@ -233,6 +248,47 @@ class DayReport:
                 rows_.unpersist()
         return done
 
+    def _leave_out_local_days(self) -> None:
+        """Those that began on a day before this one that was deleted from the lake. Raises LakeError."""
+        before = _day_before(self._day)
+        began = [one for one in self._local_days if before in one.utc_days]
+        if began and (deletion := find_deletion(Storage(self._lake), before)):
+            self._local_days = [one for one in self._local_days if one not in began]
+            self._remarks.append(f"days of time zones that began on {before} were not computed: {deletion}")
+
+    def _look_earlier(self, master: str) -> list[DayFiles]:
+        """The day before the day before: leases may have been lost in it on the local day before. Raises LakeError."""
+        day = _day_before(_day_before(self._day))
+        if not self._local_days or find_deletion(Storage(self._lake), day):
+            return []
+        files = read_day(self._lake, day, check_seals=executors_check(self._spark, master=master))
+        self._cells_earlier.look(files, self._readable(files.live), self._damaged.values())
+        return [files]
+
+    def _write_local_days(self, run_id: str, gaps: Sequence[Gap]) -> None:
+        if not self._local_days:
+            return
+        cells = {
+            when: one
+            for back, one in enumerate((self._cells, self._cells_before, self._cells_earlier))
+            for when in [self._day - timedelta(days=back)]
+        }
+        with self._stage(Stage.WRITING, "writing the days of time zones"):
+            self._cells_before.reduce(run_id)
+            for local in self._local_days:
+                tables = LocalTables(
+                    self._spark,
+                    local,
+                    lake=self._lake,
+                    output=self._output,
+                    day=self._day,
+                    cells=cells,
+                    holidays=self._holidays,
+                )
+                tables.write(begins_known=self._begins_known, pools_with_gaps=local_pools_with_gaps(local, gaps))
+        hours = [one.fingerprint for when in (self._cells, self._cells_before) for _, one in sorted(when.hours.items())]
+        self._handed_on += f":{zlib.crc32(','.join(hours).encode()):08x}"
+
     def _lost_before(self) -> DataFrame:
         """Leases lost on the day before: from its cells where there are any, else from its events."""
         events = read_events(self._spark, lake=self._lake, files=self._cells_before.missing)
@@ -257,6 +313,7 @@ class DayReport:
         before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
         self._predecessor = before.report
         anchored = self._anchored(counts, sums, before.backlog)
+        self._begins_known = before.known
         begun = begun_of(sums, before.backlog, anchored, known=before.known)
         if anchored is not None:
             begun = begun.persist()
@@ -301,6 +358,7 @@ class DayReport:
             {"kind": "other", "text": f"counts of jobs: {url} was left out: {reason}"}
             for url, reason in self._damaged_counts
         ]
+        warnings += [{"kind": "other", "text": text} for text in self._remarks]
         if self._differences:
             warnings.append({"kind": "backlog", "text": self._differences})
         balances, remarks = self._reconcile(corrupt, files.gaps)
@@ -324,6 +382,7 @@ class DayReport:
             },
             "predecessor": None if self._predecessor is None else asdict(self._predecessor),
             "handed_on": self._handed_on,
+            "local": [one.as_dict() for one in self._local_days],
             "bytes": sum(file.size for file in self._live),
             "corrupt": [{"file": file.url, "reason": file.reason, "rows": file.rows} for file in corrupt],
             "gaps": gaps,

@@ -29,6 +29,8 @@ _FIGURES: Final = t.StructType(
 )
 """What is read of figures. Told so, Spark need not look into the files before it plans."""
 
+_TIME_ZONE: Final = t.StructField("time_zone", t.StringType())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predecessor:
@@ -91,9 +93,10 @@ def past_figures(
     )
 
 
-def figures_of_days(spark: SparkSession, urls: Sequence[str]) -> DataFrame:
-    """Figures of days and of their hours, from these tables."""
-    return spark.read.schema(_FIGURES).parquet(*urls) if urls else no_rows(spark, _FIGURES)
+def figures_of_days(spark: SparkSession, urls: Sequence[str], *, time_zone: bool = False) -> DataFrame:
+    """Figures of days and of their hours, from these tables. `time_zone`: with that column, which local days have."""
+    schema = t.StructType([*_FIGURES, _TIME_ZONE]) if time_zone else _FIGURES
+    return spark.read.schema(schema).parquet(*urls) if urls else no_rows(spark, schema)
 
 
 def _backlog(figures: DataFrame) -> DataFrame:

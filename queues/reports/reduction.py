@@ -40,6 +40,11 @@ class DayCells:
         self.hours = self.files.find({hour: self._wanted[hour] for hour in rows_by_hour(live)})
 
     @property
+    def live(self) -> Sequence[LakeFile]:
+        """The files that count."""
+        return self._live
+
+    @property
     def missing(self) -> list[LakeFile]:
         """The files of the hours that have no cells."""
         return [file for file in self._live if hour_of(file.url) not in self.hours]
@@ -98,14 +103,22 @@ class DayCells:
         in_doubt = [run_id for run_id, hours in self.by_run.items() if not self.files.run(run_id).hours <= set(hours)]
         if not in_doubt:
             return False
-        seen = read_table(self._spark, self.files, "values", dict.fromkeys(in_doubt), more=("run",))
+        lacking = self._runs_that_lack(limits_of(self.table("values")), in_doubt)
+        for run_id in lacking:
+            self.files.distrust(run_id)
+        self.hours = self.files.find({hour: one.fingerprint for hour, one in self.hours.items()})
+        return bool(lacking)
+
+    def lacks_slow_jobs(self, limits: DataFrame) -> bool:
+        """Whether a run may have left out jobs that are as slow as `limits` (`limits_of`) says."""
+        return bool(self._runs_that_lack(limits, [*self.by_run])) if self.by_run else False
+
+    def _runs_that_lack(self, limits: DataFrame, runs: Sequence[str]) -> list[str]:
+        seen = read_table(self._spark, self.files, "values", dict.fromkeys(runs), more=("run",))
         kept = limits_of(seen, "run").selectExpr("run", *SCOPE, *(f"{one}_from AS {one}_kept" for one in LISTED))
         lacks = " OR ".join(f"{one}_kept > {one}_from" for one in LISTED)
-        rows = kept.join(limits_of(self.table("values")), [*SCOPE]).where(lacks).select("run").distinct().collect()
-        for row in rows:
-            self.files.distrust(row["run"])
-        self.hours = self.files.find({hour: one.fingerprint for hour, one in self.hours.items()})
-        return bool(rows)
+        rows = kept.join(limits, [*SCOPE]).where(lacks).select("run").distinct().collect()
+        return [row["run"] for row in rows]
 
     def _of(self, run_id: str, table: str) -> DataFrame:
         """All that a run has written."""

@@ -18,7 +18,7 @@ from typing import Final
 
 from queues.lake.schema import Column
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the tables that are written."""
 
 VERSION_KEY: Final = "schema_version"
@@ -26,6 +26,7 @@ VERSION_KEY: Final = "schema_version"
 
 VERSIONS: Final[Mapping[int, str]] = {
     1: "the tables as the first reports had them",
+    2: "`time_zone` of `figures`; tables of local days, in the folders `local=YYYY-MM-DD` of a run",
 }
 """What each has brought."""
 
@@ -80,7 +81,7 @@ def _metric(name: str, meaning: str) -> tuple[Column, ...]:
 TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
     "figures": (
         *_QUEUE_OR_ALL,
-        Column("hour", "int32", True, "hour of the day (UTC); null: the whole day", "h"),
+        Column("hour", "int32", True, "hour of the day, of UTC or the time zone; null: the whole day", "h"),
         *_COUNTS,
         *(column for name, meaning in _MEASURED.items() for column in _metric(name, meaning)),
         Column("success_rate", "double", True, "acked / (acked + dead + expired), 0 to 1; null: none of these"),
@@ -88,6 +89,7 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("backlog_base_known", "bool", True, "whether it is known what the day began with; null: no backlog"),
         Column("first_at", "timestamp_ms", True, "the first event; null: nothing happened"),
         Column("last_at", "timestamp_ms", True, "the last event"),
+        Column("time_zone", "string", True, "time zone of the day and its hours; null: UTC", since=2),
     ),
     "histograms": (
         *_QUEUE_OR_ALL,

@@ -189,7 +189,7 @@ def list_activity(*, user: User, chosen: ActivityFilter, before: int | None = No
 
     One query, by an index. Raises MetadataUnavailableError.
     """
-    rows = _chosen(_visible(user), chosen)
+    rows = _chosen(visible_activity(user), chosen)
     if before is not None:
         rows = rows.filter(pk__lt=min(before, MAX_PK))
     found = read_metadata(lambda: list(rows.order_by("-pk")[: most + 1]))
@@ -202,7 +202,7 @@ def actions() -> list[tuple[str, str]]:
     return sorted(((action.value, str(action.label)) for action in ActivityAction), key=lambda pair: pair[1])
 
 
-def _visible(user: User) -> QuerySet[Activity]:
+def visible_activity(user: User) -> QuerySet[Activity]:
     """By the row of the namespace, not by its name: a later owner of that name inherits nothing."""
     if sees_everything(user):
         return Activity.objects.all()

@@ -20,7 +20,7 @@ from .surveyor import Surveyor
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROUND_TRIPS: Final = {"/": 1, "/totals": 1, "/queues/?sort=-ready": 2, "/overview/charts/throughput?minutes=1440": 2}
+ROUND_TRIPS: Final = {"/": 1, "/totals": 1, "/queues/?sort=-ready": 2, "/overview/charts?range=24h": 2}
 """Of each page to each pool, when nothing is remembered."""
 
 QUERIES_MAX: Final = 10

@@ -9,12 +9,14 @@ from decimal import Decimal
 from typing import Any, Final
 
 import pytest
+from django.db import connection
 from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
 from queues.models import QueueDay, ReportDay
-from queues.services.reporting.planning.costs import GIB, Prices, Usage, read_usage
+from queues.services.reporting.planning.costs import GIB, Prices, Usage, read_daily_usage, read_usage
 from queues.services.reporting.reading.days import yesterday
 
 from .people import BANK, POOL, SHOP, People
@@ -49,6 +51,22 @@ def reported(people: People) -> None:
     )
     QueueDay.objects.filter(namespace=SHOP, queue="", day=DAY).update(bytes=GIB)
     QueueDay.objects.filter(namespace=SHOP, queue="post").update(bytes=GIB)
+
+
+def test_a_page_reads_days_of_what_it_draws_and_no_other(people: People) -> None:
+    """Fifty namespaces more, of which none is drawn."""
+    user = people.root.user
+    report_day(BEFORE, [Work(namespace=f"other-{number}", published=1) for number in range(50)])
+    usage = read_usage(user=user, begin=BEFORE, end=DAY)
+    drawn = [one for one in usage.scopes if one.namespace in (SHOP, BANK)]
+    with CaptureQueriesContext(connection) as asked:
+        daily = read_daily_usage(user=user, begin=BEFORE, end=DAY, scopes=drawn)
+    with connection.cursor() as cursor:
+        (query,) = [one["sql"] for one in asked if "queueday" in one["sql"]]
+        found = cursor.execute(query).fetchall()
+
+    assert len(found) == len(daily)
+    assert {one.namespace for one in daily} == {SHOP, BANK}
 
 
 def rows_of(browser: Client, **query: str) -> list[dict[str, str]]:

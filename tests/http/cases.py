@@ -1718,6 +1718,47 @@ PUSHING = [
     Case(route="push.deliveries", title="no endpoint", request=f"GET {PUSH}/deliveries", status=404, want=NO_ENDPOINT),
 ]
 
+DEPLOYS = "/api/{ns}/deploys"
+NOTED = {"version": re.compile(r"v1-q\d+\Z"), "at_ms": whole(1, 10**14)}
+
+
+def deployed(client: Client, queue: str) -> dict[str, str]:
+    reply = client.call("POST", "/api/{ns}/deploys", f'{{"version": "v1-{queue}"}}')
+    assert reply.status == 201, reply
+    return {}
+
+
+DEPLOY_ROUTES = [
+    Case(
+        route="deploys.note",
+        title="noted",
+        request=f"POST {DEPLOYS}",
+        body='{"version": "v1-{queue}"}',
+        status=201,
+        want={"msg": "noted", "deploy": NOTED},
+    ),
+    Case(
+        route="deploys.note",
+        title="twice within a minute",
+        request=f"POST {DEPLOYS}",
+        body='{"version": "v1-{queue}"}',
+        status=200,
+        want={"msg": "noted before", "deploy": NOTED},
+        prepare=deployed,
+    ),
+    *[
+        case("deploys.note", content, f"POST {DEPLOYS}", 400, error(words), body=content)
+        for content, words in (
+            ("[]", "request body should be an object"),
+            ("", "invalid version: 1 to 100 printable characters"),
+            ('{"version": "a\\u0000"}', "invalid version: 1 to 100 printable characters"),
+            ('{"version": 1}', "invalid version: expected a text"),
+            ('{"version": "v1", "sha": "x"}', "unknown 'sha'; there are version"),
+        )
+    ],
+    case("deploys.note", "too large", f"POST {DEPLOYS}", 413, error("body too large"), body=b"x" * 4_097),
+]
+
 OPEN = [
     Case(route="health.healthz", title="alive", request="GET /healthz", status=200, want={"status": "ok"}),
     Case(route="health.readyz", title="ready", request="GET /readyz", status=200, want={"status": "ready"}),
@@ -1735,6 +1776,7 @@ CASES = [
     *JOBS,
     *WORKERS,
     *SCHEDULE_ROUTES,
+    *DEPLOY_ROUTES,
     *WORKFLOW_ROUTES,
     *QUEUES,
     *PUSHING,

@@ -10,7 +10,7 @@ from tests.http.two_servers_connection import Answer
 JOB_ID = re.compile(rb"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
 _MOMENTS = re.compile(
     rb'"(elapsed_ms|due_ms|lease_end_ms|ttl|now_ms|published_ms|expires_ms|taken_ms|died_ms|kept_until_ms'
-    rb'|ended_ms|first_ms|last_ms|flush_ms|created_ms|since_ms|age_ms|start_ms|next_ms|fired_ms|up_ms|run_ms|oldest_ready_ms|published_per_s|consumed_per_s|acked_per_s|failed_per_s|p50|p95|p99)":(-?[0-9.]+)'
+    rb'|ended_ms|at_ms|first_ms|last_ms|flush_ms|created_ms|since_ms|age_ms|start_ms|next_ms|fired_ms|up_ms|run_ms|oldest_ready_ms|published_per_s|consumed_per_s|acked_per_s|failed_per_s|p50|p95|p99)":(-?[0-9.]+)'
 )
 _PLACE_BY_TIME = re.compile(rb'(?<="after":"dead:)\d{13}(?=:)|(?<="after":")\d{13}(?=/)')
 """A page of dead jobs ends at a time of death, one of workflows at a time of creation."""

@@ -21,16 +21,15 @@ from queues.lake.compact import compact_day
 from queues.lake.counts import CountsWriter, newest_counts
 from queues.lake.deletion import (
     Deletion,
-    Size,
     delete_day,
     deleted_days,
     find_deletion,
-    measure_lake,
     remove_deleted,
 )
 from queues.lake.demo import DemoPlan, write_demo
 from queues.lake.files import DayFiles, Gap, list_days, read_day
 from queues.lake.lines import Entries
+from queues.lake.measuring import Size, measure_lake
 from queues.lake.names import DELETED, EntryId, drained_name, gap_name
 from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer

@@ -119,8 +119,8 @@ def test_counts_come_back_from_json_as_they_were() -> None:
 DAY = date(2026, 3, 4)
 
 
-def day(back: int, share: float | None, total: int = 1_000) -> SeriesDay:
-    objective = Objective(seconds=5, target=TARGET, is_met=None, share=share)
+def day(back: int, share: float | None, total: int = 1_000, target: float = TARGET) -> SeriesDay:
+    objective = Objective(seconds=5, target=target, is_met=None, share=share)
     row = QueueRow(
         day=DAY - timedelta(days=back),
         pool="default",
@@ -146,6 +146,16 @@ def test_a_budget_is_what_late_deliveries_of_its_days_have_left() -> None:
     assert left[DAY - timedelta(days=11)] == pytest.approx(1 / 2)
     assert left[DAY - timedelta(days=10)] == pytest.approx(1 / 3)
     assert budget.series[-1].burned == pytest.approx(5 / 300)
+
+
+def test_past_days_are_judged_by_the_target_that_they_had() -> None:
+    """Twenty days of 1,000 deliveries with 0.9, ten with 0.99: 2,000 and 100 may be late, whatever holds now."""
+    series = [day(back, 0.995, target=0.9 if back >= 10 else 0.99) for back in reversed(range(30))]
+
+    for today in (0.9, 0.99):
+        budget = budget_of(series, target=today, shown=1)
+        assert (budget.late, budget.allowed) == (150, 2_100)
+        assert budget.series[-1].left == pytest.approx(1 - 150 / 2_100)
 
 
 def test_days_without_deliveries_or_reports_burn_nothing() -> None:

@@ -15,12 +15,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
-from queues.lake.deletion import LakeSize, Size, delete_day, find_deletion, measure_lake
+from queues.lake.deletion import delete_day, find_deletion
 from queues.lake.files import list_days
+from queues.lake.measuring import AGAIN_AFTER, LakeMeter, LakeSize, Size, measure_lake
 from queues.lake.storage import Storage
 from queues.models import Activity, LakeMeasurement, QueueDay, ReportDay, ReportState
 from queues.pump.lake_upkeep import LakeUpkeep
 from queues.services.reporting.failures import EventsGoneError
+from queues.services.reporting.making import lake_retention
 from queues.services.reporting.making.due_days import due_days
 from queues.services.reporting.making.lake_retention import (
     DAYS_AT_ONCE,
@@ -90,6 +92,17 @@ def test_a_day_is_needed_until_its_report_and_the_next_days_are_made() -> None:
     assert needed == {back(days) for days in (3, 5, 6, 8, 9, 10, 11, *old[:2], *old[4:])}
 
 
+def test_days_do_not_wait_for_reports_where_nobody_makes_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    days = [back(number) for number in range(3, 9)]
+    monkeypatch.setattr(lake_retention, "can_compute", lambda: False)
+
+    assert needed_days(days, today=TODAY) == frozenset()
+    ReportDay.objects.filter(pk=add_day(back(BACK_DAYS + 2)).pk).update(state=ReportState.RUNNING)
+    assert needed_days([*days, back(BACK_DAYS + 2)], today=TODAY) == {back(BACK_DAYS + 2)}
+    add_day(back(5))  # by another host
+    assert needed_days(days, today=TODAY) == {back(number) for number in (3, 4, 5, 6, 7, 8)}
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     """A lake of ten days, all but today's reported, and hour cells of each."""
@@ -119,6 +132,34 @@ def test_by_default_everything_is_kept_and_the_size_is_noted(place: Place) -> No
     size = measure_lake(str(place.root / "lake"))
     row = LakeMeasurement.objects.get()
     assert (row.days, row.first_day, row.files, row.bytes) == (10, back(9), 10, size.total.bytes)
+
+
+def test_a_pump_lists_days_that_have_settled_once_a_day_only(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[str] = []
+    walk = Storage.walk
+
+    def note(self: Storage, folder: str = "") -> Iterator[tuple[str, int]]:
+        listed.append(folder)
+        return walk(self, folder)
+
+    monkeypatch.setattr(Storage, "walk", note)
+    meter, lake = LakeMeter(str(place.root / "lake")), place.root / "lake"
+    assert meter.measure(today=TODAY) == measure_lake(str(lake))
+    (lake / f"date={back(9)}" / "hour=09" / "late.parquet").write_bytes(b"12345")
+    (lake / f"date={back(1)}" / "hour=09" / "late.parquet").write_bytes(b"12345")
+    listed.clear()
+
+    size = meter.measure(today=TODAY)
+
+    assert listed == [f"date={back(number)}" for number in (3, 2, 1, 0)]
+    assert [size.days[back(number)].files for number in (9, 1)] == [1, 2]
+    Storage(str(lake)).delete_tree(f"date={back(8)}")
+    assert back(8) not in meter.measure(today=TODAY).days
+    listed.clear()
+    for _ in range(AGAIN_AFTER):
+        size = meter.measure(today=TODAY)
+    assert listed.count(f"date={back(9)}") == listed.count(f"date={back(7)}") == 1
+    assert size == measure_lake(str(lake))
 
 
 def test_old_days_go_with_their_cells_and_reports_stay(place: Place, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import time
 from pathlib import Path
 
 import pytest
 
 from taskq_site.connections import mail_settings
-from taskq_site.env import EnvError, read_place, read_time
+from taskq_site.env import EnvError, read_int, read_place, read_time
 
 
 @pytest.mark.parametrize(
@@ -17,6 +20,23 @@ from taskq_site.env import EnvError, read_place, read_time
 def test_a_time_of_day_is_hours_and_minutes(monkeypatch: pytest.MonkeyPatch, text: str, value: time) -> None:
     monkeypatch.setenv("X", text)
     assert read_time("X", default="02:10") == value
+
+
+def test_reports_of_today_are_a_minute_apart_at_least() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "from taskq_site import settings"],
+        env=os.environ | {"TASKQ_REPORT_TODAY_EVERY_S": "59"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "TASKQ_REPORT_TODAY_EVERY_S=59: expected 0, or a number from 60 to 86400" in told.stderr
+
+
+@pytest.mark.parametrize(("text", "found"), [("0", 0), ("60", 60), ("", 90)])
+def test_a_number_within_bounds_or_zero(monkeypatch: pytest.MonkeyPatch, text: str, found: int) -> None:
+    monkeypatch.setenv("X", text)
+    assert read_int("X", default=90, minimum=60, maximum=100, or_zero=True) == found
 
 
 def test_off_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:

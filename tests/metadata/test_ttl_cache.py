@@ -13,7 +13,7 @@ from django.db import DataError, OperationalError
 
 from queues.pools import database
 from queues.pools.database import MetadataUnavailableError, forget_outage
-from queues.pools.ttl_cache import REFRESHER, Refresher, TtlCache
+from queues.pools.ttl_cache import REFRESHER, Recent, Refresher, TtlCache
 from tests.support.clock import ManualClock
 
 pytestmark = pytest.mark.django_db
@@ -351,3 +351,23 @@ def test_an_answer_that_a_change_overtook_is_not_remembered(memory: TtlCache[str
     assert memory.peek("a") is None
     assert memory.get("a", read) == 2
     assert memory.peek("a") == 2
+
+
+def test_recent_answers_are_bounded_and_the_old_ones_go_first() -> None:
+    now = 0.0
+    recent: Recent[int, int] = Recent(10.0, size=3, clock=lambda: now)
+    asked = []
+
+    def ask(key: int) -> int:
+        return recent.get(key, lambda: asked.append(key) or key)  # type: ignore[func-returns-value]
+
+    for key in range(5):
+        now = float(key)
+        assert ask(key) == key
+
+    assert [recent.peek(key) for key in range(5)] == [None, None, 2, 3, 4]
+    now = 13.5
+    ask(9)
+    assert [recent.peek(key) for key in (2, 3, 4, 9)] == [None, None, 4, 9], "the old ones are not kept for their place"
+    ask(4)
+    assert asked == [0, 1, 2, 3, 4, 9]

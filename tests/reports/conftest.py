@@ -36,9 +36,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def run_day(spark: SparkSession) -> RunDay:
     """Compute a day's report of `lake` into `out`; its summary."""
 
-    def run(lake: Path, out: Path, day: str, run: str = "one") -> dict[str, Any]:
+    def run(lake: Path, out: Path, day: str, run: str = "one", **others: Any) -> dict[str, Any]:
         output = Output(storage=Storage(str(out)), run_id=run)
-        report = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(day))
+        report = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(day), **others)
         return report.run(master="local[2]")
 
     return run

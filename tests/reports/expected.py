@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,11 +43,19 @@ def lost_leases(events: Iterable[Event]) -> set[tuple[Any, ...]]:
     return {_attempt(one, 0) for one in events if one["kind"] == "lease_lost"}
 
 
-def figures(today: Sequence[Event], before: Sequence[Event]) -> dict[tuple[Any, ...], dict[str, Any]]:
+def utc_hour(one: Event) -> int:
+    """The hour of the day in which it happened."""
+    hour: int = one["at"] // HOUR % 24
+    return hour
+
+
+def figures(
+    today: Sequence[Event], before: Sequence[Event], hour_of: Callable[[Event], int] = utc_hour
+) -> dict[tuple[Any, ...], dict[str, Any]]:
     """(pool, namespace, queue, hour) → figures but backlog."""
     groups: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
     for one in today:
-        hour = one["at"] // HOUR % 24
+        hour = hour_of(one)
         for queue in (one["queue"], ""):
             for at in (hour, None):
                 groups[one["pool"], one["namespace"], queue, at].append(one)
@@ -178,15 +186,26 @@ def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequenc
     `before`: the events of the day before. Without any, the lake must begin with `day`.
     """
     _check_figures(read_table(out, day, "figures"), figures(today, before), is_first=not before)
-    rows = read_table(out, day, "histograms")
+    check_other_tables(out, day, today=today, before=before)
+    assert read_table(out, day, "changes") == []
+
+
+def check_other_tables(
+    out: Path, day: str, *, today: Sequence[Event], before: Sequence[Event], folder: str = "", run: str = "one"
+) -> None:
+    """Fail unless the tables but figures and changes are as they must be. `folder`: where they are, below the run."""
+
+    def read(table: str) -> Rows:
+        return read_table(out, day, folder + table, run)
+
+    rows = read("histograms")
     found = {tuple(row[name] for name in (*SCOPE, "metric", "bucket")): row["jobs"] for row in rows}
     assert found == histograms(today)
-    rows = read_table(out, day, "tries")
+    rows = read("tries")
     found = {tuple(row[name] for name in (*SCOPE, "attempt", "outcome")): row["jobs"] for row in rows}
     assert found == tries(today)
-    assert read_table(out, day, "errors") == errors(today, before)
-    assert read_table(out, day, "slow") == slow(today)
-    assert read_table(out, day, "changes") == []
+    assert read("errors") == errors(today, before)
+    assert read("slow") == slow(today)
 
 
 def check_with_duckdb(lake: Path, out: Path, day: str) -> None:

@@ -183,7 +183,7 @@ def test_head_has_the_headers_of_get_and_no_body(server: Server, wire: Wire) -> 
 
 
 def test_a_section_that_has_not_changed_is_not_sent_again(visitor: Visitor) -> None:
-    path = "/overview/charts/backlog?minutes=60"
+    path = "/overview/charts?range=1h"
 
     def unchanged() -> bool:
         first = visitor.get(path, X_Live="1")

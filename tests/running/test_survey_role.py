@@ -195,6 +195,22 @@ def test_minutes_add_up_over_the_queues_of_a_namespace_and_of_the_pool(pump: Pum
     assert [minute.jobs and minute.jobs[JobState.READY] for minute in (shop, bank, pool)] == [5, 4, 9]
 
 
+def test_how_long_jobs_waited_and_ran_adds_up_over_the_queues(pump: Pump) -> None:
+    for queue, wait_ms in (("orders", 1_000), ("mails", 8_000)):
+        keys = pump.engine.queue("shop", queue)
+        job_ids = pump.engine.run(publish(keys, [b"job"] * 3, now_ms=pump.now_ms)).job_ids
+        pump.engine.run(consume(keys, ttr_ms=9_000, count=3, now_ms=pump.now_ms + wait_ms))
+        pump.engine.run(ack(keys, job_ids, now_ms=pump.now_ms + wait_ms + 200))
+    pump.now_ms += MINUTE_MS
+    pump.round()
+
+    for name in ("shop", WHOLE_POOL):
+        (minute,) = pump.engine.run(namespace_minutes(name, count=1, now_ms=pump.now_ms))
+        assert sum(minute.waits.values()) == sum(minute.runs.values()) == 6
+        assert minute.measured().wait_ms == pytest.approx((1_000, 8_000, 8_000), rel=0.1)
+        assert minute.measured().run_ms == pytest.approx((200,) * 3, rel=0.1)
+
+
 def test_of_two_pumps_one_surveys_and_the_other_takes_over_when_it_is_silent(
     pump: Pump, redis_client: redis.Redis
 ) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dashboard.series import Meaning
 from queues.services.objectives.budgets import read_budget
 from queues.services.permissions import User
 from queues.services.reporting.presenting.account import Account, read_account
 from queues.services.reporting.presenting.figures import as_rows, note_on_times, times_of
 from queues.services.reporting.reading.day_reports import read_queue, read_series, reported_days
-from queues.services.reporting.reading.days import today
 from queues.services.reporting.reading.merging import merge_day, merge_range, read_busiest, read_sums
 from queues.services.reporting.values import Figures, Metric
 
@@ -36,6 +37,13 @@ MEASURES: Final[Mapping[str, tuple[Any, str, Of]]] = {
     "wait": (gettext_lazy("Wait p95"), "ms", lambda one: one.wait.p95),
 }
 """What the heat map may show: title, unit, value."""
+
+MEANINGS: Final[Mapping[str, Meaning]] = {
+    "published": Meaning.PUBLISHED,
+    "consumed": Meaning.CONSUMED,
+    "failed": Meaning.FAILED,
+    "wait": Meaning.P95,
+}
 
 
 def contents_of_everything(*, user: User, day: date, measure: str) -> Context | None:
@@ -82,6 +90,7 @@ def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str
             series[first:],
             of=of,
             unit=unit,
+            meaning=MEANINGS[measure],
             title=_by_day(title),
             names=lambda one: f"{short_weekday(one)} {one:%m-%d}",
         ),
@@ -98,16 +107,17 @@ def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str
 def charts_of_hours(account: Account, day: date) -> Context:
     """Jobs by hour, and how long they waited. Of several namespaces the percentiles by hour are told apart, because
     they cannot be added up; how long jobs ran is told of one only."""
-    flow = {"flow": pictures.flow(account.hours, until=until_hour(day))}
+    flow = {"flow": pictures.flow(account.hours, until=until_hour(day, account.time_zone))}
     if account.tells_namespace:
         return flow | {"wait": pictures.percentile_of_namespaces(account.reports)}
     waits, runs = (pictures.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN_TIME))
     return flow | {"wait": waits, "run": runs}
 
 
-def until_hour(day: date) -> int:
-    """Hours of the day that have begun: 24 unless it is today."""
-    return datetime.now(UTC).hour + 1 if day == today() else 24
+def until_hour(day: date, time_zone: str = "") -> int:
+    """Hours of the day that have begun: 24 unless it is today. `time_zone` "": UTC."""
+    now = datetime.now(ZoneInfo(time_zone) if time_zone else UTC)
+    return now.hour + 1 if day == now.date() else 24
 
 
 def hours_and_figures(*, user: User, day: date, scope: ReportScope) -> tuple[Sequence[Figures], Figures | None]:
@@ -132,7 +142,7 @@ def _told(account: Account, day: date) -> Context:
         "objectives": account.objectives,
         "charts": charts_of_hours(account, day)
         | {
-            "backlog": pictures.backlog(account.hours, until=until_hour(day)),
+            "backlog": pictures.backlog(account.hours, until=until_hour(day, account.time_zone)),
             "wait_spread": pictures.distribution(histograms[Metric.WAIT], Metric.WAIT),
             "run_spread": pictures.distribution(histograms[Metric.RUN_TIME], Metric.RUN_TIME),
             "tries": pictures.tries(account.tries),
@@ -144,7 +154,7 @@ def _heat(user: User, day: date, scope: ReportScope, measure: str) -> Context:
     rows = read_busiest(user=user, day=day, pool=scope.pool, namespace=scope.namespace)
     title, unit, of = MEASURES[measure]
     return {
-        "heat": pictures.busiest_hours(rows, of=of, title=_by_queue(title), unit=unit),
+        "heat": pictures.busiest_hours(rows, of=of, title=_by_queue(title), unit=unit, meaning=MEANINGS[measure]),
         "heat_height": pictures.heat_height(len(rows)),
         "measure": measure,
         "measures": MEASURES,

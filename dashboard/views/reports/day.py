@@ -12,18 +12,27 @@ from django.utils.translation import gettext as _
 from dashboard.views.decorators import is_live, page
 from queues.services.permissions import check_visible
 from queues.services.reporting.presenting.account import read_summary
-from queues.services.reporting.presenting.figures import beside_day
+from queues.services.reporting.presenting.figures import beside_day, words_of_uneven_hours
 from queues.services.reporting.presenting.queue_list import PAGE, QueueFilter, compare_queues, list_queues
 from queues.services.reporting.presenting.summary import word_summary
 from queues.services.reporting.reading.day_reports import DAYS_MAX, days_that_lack_events, latest_of_queue
-from queues.services.reporting.reading.days import find_day, list_days, today
+from queues.services.reporting.reading.days import find_day, list_days
 from queues.services.reporting.values import Pair
 
 from . import pictures
 from .contents import MEASURES, charts_of_hours, contents_of_everything, contents_of_scope, hours_and_figures
 from .home import make_picker
 from .queue_table import ONLY, columns, compared_columns, groups, name_column, read_filter, read_page
-from .scopes import EVERYTHING, FIRST_DAY, ReportScope, read_day, scope_in
+from .scopes import (
+    EVERYTHING,
+    FIRST_DAY,
+    ReportScope,
+    check_begun,
+    latest_day_of,
+    read_day,
+    scope_in,
+    scope_zones,
+)
 
 Context = dict[str, Any]
 
@@ -52,6 +61,7 @@ def _answer(request: HttpRequest, day: date, scope: ReportScope) -> HttpResponse
     """For live.js the picker and how the report stands; the address that it asks for says which report it knows."""
     if scope.namespace:
         check_visible(user=request.user, pool=scope.pool, namespace=scope.namespace)
+    check_begun(day, scope)
     context = frame(request, day, scope)
     if is_live(request):
         return render(request, "dashboard/_report_state.html", context)
@@ -61,17 +71,20 @@ def _answer(request: HttpRequest, day: date, scope: ReportScope) -> HttpResponse
 def frame(request: HttpRequest, day: date, scope: ReportScope) -> Context:
     """What stands above and beside the figures."""
     user = request.user
-    entry = find_day(user=user, day=day)
+    entry = find_day(user=user, day=day, pool=scope.pool, namespace=scope.namespace)
+    latest = latest_day_of(scope)
     other = read_day(request.GET.get("with", ""))
     made = entry.reported_at.isoformat() if entry.reported_at else ""
     return {
         "day": day,
         "scope": scope,
         "entry": entry,
-        "is_today": day == today(),
+        "is_today": day == latest,
+        "time_zone": entry.time_zone or "UTC",
+        "uneven_hours": words_of_uneven_hours(day, entry.time_zone),
         "made": made,
         "is_newer": is_live(request) and request.GET.get("made", "") != made,
-        "picker": make_picker(scope=scope, shown=day, known=list_days(user=user, most=DAYS_MAX)),
+        "picker": make_picker(scope=scope, shown=day, known=list_days(user=user, most=DAYS_MAX), latest=latest),
         "other": other if other != day else None,
         "page_url": scope.url(day),
         "parent_url": scope.parent.url(day),
@@ -124,7 +137,7 @@ def _comparison(request: HttpRequest, day: date, other: date, scope: ReportScope
         "both": list(charts.values()),
         "other_url": scope.url(other),
         "other_known": other_figures is not None,
-        "other_lacks_events": bool(days_that_lack_events(other, other)),
+        "other_lacks_events": bool(days_that_lack_events(other, other, scope_zones(scope, [other]))),
     }
 
 
@@ -194,6 +207,7 @@ def report_print(request: HttpRequest, day: date) -> HttpResponse:
     user, scope = request.user, scope_in(request.GET.dict())
     if scope.namespace:
         check_visible(user=user, pool=scope.pool, namespace=scope.namespace)
+    check_begun(day, scope)
     names: Any = scope.names
     found = read_summary(user=user, day=day, **names)
     context: dict[str, Any] = {"day": day, "scope": scope, "page_url": scope.url(day), "summary": word_summary(found)}

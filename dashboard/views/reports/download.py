@@ -33,7 +33,7 @@ from queues.services.reporting.values import Change, ErrorGroup, Figures, PoolEv
 
 from .contents import DAYS, hours_and_figures
 from .queue_table import read_filter
-from .scopes import ReportScope, read_day, scope_in
+from .scopes import ReportScope, check_begun, read_day, scope_in, scope_zones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +142,7 @@ def report_csv(request: HttpRequest, day: date) -> HttpResponse:
     scope = scope_in(request.GET.dict())
     if scope.namespace:
         check_visible(user=request.user, pool=scope.pool, namespace=scope.namespace)
+    check_begun(day, scope)
     if name == "queues":
         pieces = queues_as_csv(user=request.user, day=day, chosen=read_filter(request, scope))
         return _sent(pieces, day, scope, name)
@@ -149,9 +150,12 @@ def report_csv(request: HttpRequest, day: date) -> HttpResponse:
         raise Http404
     other = read_day(request.GET.get("with", ""))
     wanted = Wanted(user=request.user, day=day, scope=scope, other=other)
-    lacking = days_that_lack_events(day - timedelta(days=DAYS), day)
+    zones = scope_zones(scope, (day - timedelta(days=back) for back in range(DAYS + 1)))
+    lacking = days_that_lack_events(day - timedelta(days=DAYS), day, zones)
     lacks_events = (lambda row: row.day in lacking) if name == "days" else (lambda _row: day in lacking)
-    return _sent([as_csv(TABLES[name], ROWS[name](wanted), lacks_events=lacks_events)], day, scope, name)
+    rows = ROWS[name](wanted)
+    text = as_csv(TABLES[name], rows, lacks_events=lacks_events, time_zone=zones.get(day, ""))
+    return _sent([text], day, scope, name)
 
 
 def _sent(pieces: Iterable[str], day: date, scope: ReportScope, table: str) -> HttpResponse:

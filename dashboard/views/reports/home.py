@@ -69,17 +69,19 @@ def short_weekday(day: date) -> str:
     return name if name.isascii() else name[-1]
 
 
-def make_picker(*, scope: ReportScope, shown: date, known: Sequence[DayEntry]) -> Picker:
-    """Whole weeks, Monday to Sunday: the latest ones if `shown` is in these, else those that end with its week."""
+def make_picker(*, scope: ReportScope, shown: date, known: Sequence[DayEntry], latest: date) -> Picker:
+    """Whole weeks, Monday to Sunday: the latest ones if `shown` is in these, else those that end with its week.
+
+    `latest`: the day that it is there."""
     by_day = {entry.day: entry for entry in known}
-    newest = max([shown, today(), *by_day])
+    newest = max([shown, latest, *by_day])
     end = newest if (newest - shown).days < 7 * (WEEKS - 1) else shown
     last = end + timedelta(days=6 - end.weekday())
     span = [last - timedelta(days=back) for back in reversed(range(7 * WEEKS))]
     first_known = min(by_day, default=shown)
 
     def url_of(day: date) -> str:
-        return scope.url(day) if FIRST_DAY <= day <= today() else ""
+        return scope.url(day) if FIRST_DAY <= day <= latest else ""
 
     return Picker(
         days=tuple(
@@ -94,7 +96,7 @@ def make_picker(*, scope: ReportScope, shown: date, known: Sequence[DayEntry]) -
         before=url_of(shown - timedelta(days=1)),
         after=url_of(shown + timedelta(days=1)),
         earlier=url_of(span[0] - timedelta(days=1)) if first_known < span[0] else "",
-        later=url_of(min(last + timedelta(days=7 * WEEKS), today())) if last < today() else "",
+        later=url_of(min(last + timedelta(days=7 * WEEKS), latest)) if last < latest else "",
     )
 
 

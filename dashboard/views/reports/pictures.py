@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
+from dashboard.series import PERCENTILES, Meaning, meant_series, named_series
 from queues.lake.sketch import bounds
 from queues.services.objectives.budgets import BudgetDay
 from queues.services.reporting.planning.costs import RangeUsage, ScopeUsage
@@ -42,6 +43,17 @@ def figure(key: str) -> Of:
     return lambda figures: figures.value(key)
 
 
+Line = tuple[Meaning, Of]
+
+_FLOW: Final[Sequence[Line]] = [
+    (meaning, figure(meaning.value)) for meaning in (Meaning.PUBLISHED, Meaning.ACKED, Meaning.FAILED, Meaning.DEAD)
+]
+
+
+def _percentiles_of(metric: Metric) -> Sequence[Line]:
+    return [(meaning, figure(f"{metric}_{meaning.value}")) for meaning in PERCENTILES]
+
+
 def nothing_measured(metric: Metric) -> str:
     """What stands where there is nothing to draw."""
     return _("Nothing was acked on this day.") if metric is Metric.RUN_TIME else _("Nothing was delivered on this day.")
@@ -49,20 +61,13 @@ def nothing_measured(metric: Metric) -> str:
 
 def flow(hours: Sequence[Figures], *, until: int = 24) -> Chart:
     """What happened hour by hour. `until`: hours from there on have not been."""
-    lines = [
-        (_("published"), figure("published")),
-        (_("acked"), figure("acked")),
-        (_("failed attempts"), figure("failed")),
-        (_("dead"), figure("dead")),
-    ]
-    return _by_hour(_("Jobs by hour"), "jobs", hours, lines, until=until)
+    return _by_hour(_("Jobs by hour"), "jobs", hours, _FLOW, until=until)
 
 
 def percentiles(hours: Sequence[Figures], metric: Metric) -> Chart:
     """p50, p95 and p99 of each hour."""
-    lines = [(name, figure(f"{metric}_{name}")) for name in ("p50", "p95", "p99")]
     titles = {Metric.WAIT: _("Wait by hour: due → delivered"), Metric.RUN_TIME: _("Run by hour: delivered → acked")}
-    return _by_hour(titles[metric], "ms", hours, lines, empty=nothing_measured(metric))
+    return _by_hour(titles[metric], "ms", hours, _percentiles_of(metric), empty=nothing_measured(metric))
 
 
 def percentile_of_namespaces(reports: Sequence[QueueReport]) -> Chart:
@@ -72,7 +77,7 @@ def percentile_of_namespaces(reports: Sequence[QueueReport]) -> Chart:
         "x": {"unit": "hour", "values": [*HOURS]},
         "y": axis("ms"),
         "series": [
-            {"name": one.row.namespace, "values": hourly(one.hours, figure("wait_p95"), absent=None)}
+            named_series(one.row.namespace, hourly(one.hours, figure("wait_p95"), absent=None))
             for one in reports[:LINES]
         ],
         "empty": _("Nothing was delivered on this day."),
@@ -90,7 +95,7 @@ def backlog(hours: Sequence[Figures], *, until: int = 24) -> Chart:
         "title": _("Backlog at the end of each hour"),
         "x": {"unit": "hour", "values": [*HOURS]},
         "y": {"unit": "jobs"},
-        "series": [{"name": _("jobs that are there"), "values": values, "style": "area"}],
+        "series": [named_series(_("jobs that are there"), values, style="area")],
         "empty": _("Not known: the day before has no report."),
     }
 
@@ -102,7 +107,7 @@ def comparison(title: str, unit: str, of: Of, days: Mapping[str, Sequence[Figure
         "title": title,
         "x": {"unit": "hour", "values": [*HOURS]},
         "y": axis(unit),
-        "series": [{"name": name, "values": hourly(hours, of, absent=absent)} for name, hours in days.items()],
+        "series": [named_series(name, hourly(hours, of, absent=absent)) for name, hours in days.items()],
         "empty": _("Nothing happened on these days."),
     }
 
@@ -111,7 +116,7 @@ def _by_hour(
     title: str,
     unit: str,
     hours: Sequence[Figures],
-    lines: Sequence[tuple[str, Of]],
+    lines: Sequence[Line],
     *,
     until: int = 24,
     empty: str = "",
@@ -122,8 +127,8 @@ def _by_hour(
         "x": {"unit": "hour", "values": [*HOURS]},
         "y": axis(unit),
         "series": [
-            {"name": name, "values": [*hourly(hours, of, absent=absent)[:until], *[None] * (24 - until)]}
-            for name, of in lines
+            meant_series(meaning, [*hourly(hours, of, absent=absent)[:until], *[None] * (24 - until)])
+            for meaning, of in lines
         ],
         "empty": empty or _("Nothing happened on this day."),
     }
@@ -131,18 +136,12 @@ def _by_hour(
 
 def day_by_day(days: Sequence[date], found: Mapping[date, Figures | None]) -> Chart:
     """Counts of each day. A day that `found` lacks has no report; None: nothing happened."""
-    lines = [
-        (_("published"), figure("published")),
-        (_("acked"), figure("acked")),
-        (_("failed attempts"), figure("failed")),
-        (_("dead"), figure("dead")),
-    ]
     nothing = Figures()
     return _by_day(
         _("Jobs by day"),
         "jobs",
         days,
-        lines,
+        _FLOW,
         lambda day: (found[day] or nothing) if day in found else None,
         empty=_("No day of this time has a report."),
     )
@@ -151,10 +150,9 @@ def day_by_day(days: Sequence[date], found: Mapping[date, Figures | None]) -> Ch
 def percentiles_by_day(days: Sequence[SeriesDay], metric: Metric) -> Chart:
     """p50, p95 and p99 of each day."""
     found = {one.day: one.row.figures for one in days if one.row is not None}
-    lines = [(name, figure(f"{metric}_{name}")) for name in ("p50", "p95", "p99")]
     titles = {Metric.WAIT: _("Wait by day: due → delivered"), Metric.RUN_TIME: _("Run by day: delivered → acked")}
     nothing = _("No report of these days has figures for it.")
-    return _by_day(titles[metric], "ms", [one.day for one in days], lines, found.get, empty=nothing)
+    return _by_day(titles[metric], "ms", [one.day for one in days], _percentiles_of(metric), found.get, empty=nothing)
 
 
 def budget_by_day(days: Sequence[BudgetDay]) -> Chart:
@@ -164,11 +162,8 @@ def budget_by_day(days: Sequence[BudgetDay]) -> Chart:
         "x": {"unit": "day", "values": [_midnight_ms(one.day) for one in days]},
         "y": axis("%"),
         "series": [
-            {"name": _("left"), "values": [None if one.left is None else 100 * max(one.left, 0) for one in days]},
-            {
-                "name": _("burned on the day"),
-                "values": [None if one.burned is None else 100 * one.burned for one in days],
-            },
+            named_series(_("left"), [None if one.left is None else 100 * max(one.left, 0) for one in days]),
+            named_series(_("burned on the day"), [None if one.burned is None else 100 * one.burned for one in days]),
         ],
         "empty": _("No report of these days has figures for it."),
     }
@@ -178,7 +173,7 @@ def _by_day(
     title: str,
     unit: str,
     days: Sequence[date],
-    lines: Sequence[tuple[str, Of]],
+    lines: Sequence[Line],
     find: Callable[[date], Figures | None],
     *,
     empty: str,
@@ -188,7 +183,7 @@ def _by_day(
         "title": title,
         "x": {"unit": "day", "values": [_midnight_ms(day) for day in days]},
         "y": axis(unit),
-        "series": [{"name": name, "values": [None if one is None else of(one) for one in found]} for name, of in lines],
+        "series": [meant_series(meaning, [None if one is None else of(one) for one in found]) for meaning, of in lines],
         "empty": empty,
     }
 
@@ -218,7 +213,7 @@ def run_time_by_day(usage: RangeUsage, drawn: Sequence[ScopeUsage], daily: Itera
         "title": _("Run time by day"),
         "x": {"unit": "day", "values": [_midnight_ms(day) for day in days]},
         "y": {"unit": "ms"},
-        "series": [{"name": name, "values": values} for name, values in rows],
+        "series": [named_series(name, values) for name, values in rows],
         "empty": _("No day of this time has a report."),
     }
 
@@ -228,14 +223,12 @@ def expected_by_day(title: str, unit: str, days: Sequence[date], one: Expected, 
     past = [None if value is None else value * factor for value in one.past]
     before, after = [None] * len(past), [None] * len(one.ahead)
     lines = ((_("at most"), "high"), (_("expected"), "expected"), (_("at least"), "low"))
-    ahead = [
-        {"name": name, "values": [*before, *(getattr(day, part) * factor for day in one.ahead)]} for name, part in lines
-    ]
+    ahead = [named_series(name, [*before, *(getattr(day, part) * factor for day in one.ahead)]) for name, part in lines]
     return {
         "title": title,
         "x": {"unit": "day", "values": [_midnight_ms(day) for day in days[: len(past) + len(one.ahead)]]},
         "y": {"unit": unit},
-        "series": [ahead[0], {"name": _("actual"), "values": [*past, *after]}, *ahead[1:]],
+        "series": [ahead[0], named_series(_("actual"), [*past, *after]), *ahead[1:]],
         "empty": _("No day of this time has a report."),
     }
 
@@ -244,16 +237,18 @@ ROW_PX: Final = 22
 BELOW_PX: Final = 34
 
 
-def busiest_hours(rows: Sequence[QueueHours], *, of: Of, title: str, unit: str = "jobs") -> Chart:
+def busiest_hours(rows: Sequence[QueueHours], *, of: Of, title: str, unit: str, meaning: Meaning) -> Chart:
     """A row for each queue, named with its namespace if there are several."""
     is_one = len({(one.row.pool, one.row.namespace) for one in rows}) == 1
     named = [(one.row.queue if is_one else f"{one.row.namespace}/{one.row.queue}", one.hours) for one in rows]
-    return _heat(title, unit, named, of)
+    return _heat(title, unit, named, of, meaning)
 
 
-def hours_of_days(days: Sequence[SeriesDay], *, of: Of, title: str, unit: str, names: Callable[[date], str]) -> Chart:
+def hours_of_days(
+    days: Sequence[SeriesDay], *, of: Of, title: str, unit: str, meaning: Meaning, names: Callable[[date], str]
+) -> Chart:
     """A row for each day."""
-    return _heat(title, unit, [(names(one.day), one.hours if one.has_report else None) for one in days], of)
+    return _heat(title, unit, [(names(one.day), one.hours if one.has_report else None) for one in days], of, meaning)
 
 
 def heat_height(rows: int) -> int:
@@ -261,14 +256,16 @@ def heat_height(rows: int) -> int:
     return rows * ROW_PX + BELOW_PX
 
 
-def _heat(title: str, unit: str, rows: Sequence[tuple[str, Sequence[Figures] | None]], of: Of) -> Chart:
+def _heat(
+    title: str, unit: str, rows: Sequence[tuple[str, Sequence[Figures] | None]], of: Of, meaning: Meaning
+) -> Chart:
     absent = 0 if unit == "jobs" else None
     return {
         "title": title,
         "x": {"unit": "hour", "values": [*HOURS]},
         "y": {"unit": unit},
         "series": [
-            {"name": name, "values": [None] * 24 if hours is None else hourly(hours, of, absent=absent)}
+            named_series(name, [None] * 24 if hours is None else hourly(hours, of, absent=absent), meaning=meaning)
             for name, hours in rows
         ],
         "empty": _("Nothing happened on this day."),
@@ -297,7 +294,7 @@ def distribution(histogram: Mapping[int, int], metric: Metric) -> Chart:
         "title": titles[metric],
         "x": {"unit": "ms", "values": [*EDGES_MS[first : last + 1]]},
         "y": {"unit": "jobs"},
-        "series": [{"name": _("jobs"), "values": counts[first : last + 1], "style": "bar"}],
+        "series": [named_series(_("jobs"), counts[first : last + 1], style="bar")],
         "empty": nothing_measured(metric),
     }
 
@@ -311,8 +308,8 @@ def tries(found: Iterable[TryCount]) -> Chart:
         "x": {"unit": "attempt", "values": attempts},
         "y": {"unit": "jobs"},
         "series": [
-            {"name": name, "values": [jobs.get((attempt, outcome), 0) for attempt in attempts]}
-            for outcome, name in (("acked", _("acked")), ("dead", _("dead")))
+            meant_series(meaning, [jobs.get((attempt, meaning.value), 0) for attempt in attempts])
+            for meaning in (Meaning.ACKED, Meaning.DEAD)
         ],
         "empty": _("No job was acked or died on this day."),
     }

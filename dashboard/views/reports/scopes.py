@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Final
 from urllib.parse import urlencode
 
@@ -11,7 +12,7 @@ from django.http import Http404
 from django.urls import register_converter, reverse
 
 from queues.engine.names import is_name
-from queues.services.reporting.reading.days import today
+from queues.services.reporting.reading.days import local_today, time_zones_on, today
 
 FIRST_DAY: Final = date(1970, 1, 1)
 """Before it nothing happened; and pages look some weeks back, which the year 1 does not have."""
@@ -80,13 +81,30 @@ def read_day(text: str) -> date | None:
     return day if FIRST_DAY <= day <= today() and text == day.isoformat() else None
 
 
+def latest_day_of(scope: ReportScope) -> date:
+    """The day that it is: of a namespace in its time zone, of everything in UTC. Raises MetadataUnavailableError."""
+    return local_today(pool=scope.pool, namespace=scope.namespace) if scope.namespace else today()
+
+
+def scope_zones(scope: ReportScope, days: Iterable[date]) -> dict[date, str]:
+    """The time zones of these days of a namespace; of everything none. Raises MetadataUnavailableError."""
+    return time_zones_on(pool=scope.pool, namespace=scope.namespace, days=days) if scope.namespace else {}
+
+
+def check_begun(day: date, scope: ReportScope) -> None:
+    """Raises Http404 for a day that is yet to come there, MetadataUnavailableError."""
+    if day > today() and day > latest_day_of(scope):
+        raise Http404
+
+
 class DayConverter:
-    """A day in an address, `2026-09-01`; as `read_day` has it."""
+    """A day in an address, `2026-09-01`; as `read_day` has it, or tomorrow, which is today somewhere: `check_begun`."""
 
     regex = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
     def to_python(self, value: str) -> date:
-        day = read_day(value)
+        tomorrow = today() + timedelta(days=1)
+        day = tomorrow if value == tomorrow.isoformat() else read_day(value)
         if day is None:
             raise ValueError(value)
         return day

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
 from queues.engine.queue_values import QueueStats
@@ -19,7 +19,7 @@ from ..errors import InvalidArgumentError
 from ..keys import Layout, QueueKeys, partition_keys, rollup_key, survey_key, survey_turn_key
 from ..operation import Argument, Operation, Reply, clock_argument, expect_ok, tag_of, unexpected
 from ..scripts import load
-from ..stats.minutes import Minute, read_minutes
+from ..stats.minutes import Minute, minutes_of, pack_durations, read_minutes
 from .inspect import queue_stats
 
 _LEVEL = 1
@@ -150,11 +150,13 @@ def unpack_queues(namespace: str, content: bytes) -> Sequence[FoundQueue]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyedQueue:
-    """`recorded`: rows of minutes that this survey was the first to record, by minute; for `add_minutes`."""
+    """`recorded`: rows of minutes that this survey was the first to record, by minute; `durations`: how many jobs
+    waited and ran how long in them. Both for `add_minutes`."""
 
     found: FoundQueue
     now_ms: int
     recorded: Mapping[int, bytes]
+    durations: Mapping[int, Mapping[tuple[str, int], int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +189,9 @@ def survey(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[Surveyed
         *fields, waited, recorded = expect_ok(_SURVEY, reply)
         found = found_queue(queue_stats(queue, fields), waited_for=bool(waited))
         rows = dict(zip(recorded[::2], recorded[1::2], strict=True))
-        return SurveyedQueue(found=found, now_ms=fields[0], recorded=rows)
+        counted = minutes_of(fields[-1]) if rows else {}
+        durations = {minute: counted[minute] for minute in rows if minute in counted}
+        return SurveyedQueue(found=found, now_ms=fields[0], recorded=rows, durations=durations)
 
     return Operation(_SURVEY, queue.select(_SURVEY.keys), (clock_argument(now_ms), queue.name), decode)
 
@@ -242,35 +246,45 @@ def add_minutes(
     namespace: str,
     rows: Mapping[int, Sequence[int]],
     *,
+    durations: Mapping[int, Mapping[tuple[str, int], int]] | None = None,
     jobs: Sequence[int] | None = None,
     now_ms: int | None = None,
 ) -> Operation[int]:
-    """Add to the sums of a namespace, or of WHOLE_POOL. `rows`: seven counts by minute. `jobs`: six numbers, now."""
+    """Add to the sums of a namespace, or of WHOLE_POOL. `rows`: seven counts by minute; `durations`: (metric, bucket) →
+    jobs, of the same minutes. `jobs`: six numbers, now."""
     args: list[Argument] = [clock_argument(now_ms), constants.ROLLUP_MINUTES, _line(jobs or ())]
     for minute, counts in rows.items():
-        args += [minute, _line(counts)]
+        args += [minute, _line(counts), pack_durations((durations or {}).get(minute, {}))]
     return Operation(_ADD, (rollup_key(namespace),), tuple(args), lambda reply: int(expect_ok(_ADD, reply)[0]))
 
 
-def namespace_minutes(namespace: str, *, count: int, now_ms: int | None = None) -> Operation[tuple[Minute, ...]]:
-    """The last `count` whole minutes of all queues of a namespace, or of WHOLE_POOL; at most limits.ROLLUP_MINUTES."""
-    return _minutes(rollup_key(namespace), count, constants.ROLLUP_MINUTES, now_ms)
+def namespace_minutes(
+    namespace: str, *, count: int, step: int = 1, until_ms: int | None = None, now_ms: int | None = None
+) -> Operation[tuple[Minute, ...]]:
+    """`count` times `step` (1 or 5) whole minutes of all queues of a namespace, or of WHOLE_POOL: the last ones, or
+    those before `until_ms`. Together at most limits.ROLLUP_MINUTES."""
+    if step not in (1, constants.ROLLUP_STEP_MINUTES):
+        raise InvalidArgumentError("invalid step")
+    return _minutes(rollup_key(namespace), count, constants.ROLLUP_MINUTES // step, step, until_ms, now_ms, is_sum=True)
 
 
 def queue_minutes(queue: QueueKeys, *, count: int, now_ms: int | None = None) -> Operation[tuple[Minute, ...]]:
     """The last `count` whole minutes of a queue, at most limits.TREND_MINUTES."""
-    return _minutes(queue.select(("trend",))[0], count, constants.TREND_MINUTES, now_ms)
+    return _minutes(queue.select(("trend",))[0], count, constants.TREND_MINUTES, 1, None, now_ms)
 
 
-def _minutes(key: bytes, count: int, most: int, now_ms: int | None) -> Operation[tuple[Minute, ...]]:
+def _minutes(
+    key: bytes, count: int, most: int, step: int, until_ms: int | None, now_ms: int | None, *, is_sum: bool = False
+) -> Operation[tuple[Minute, ...]]:
     if not 1 <= count <= most:
         raise InvalidArgumentError("invalid number of minutes")
 
     def decode(reply: Reply) -> tuple[Minute, ...]:
-        now, last_seen, rows = expect_ok(_MINUTES, reply)
-        return read_minutes(now, rows, last_seen)
+        end_ms, last_seen, rows = expect_ok(_MINUTES, reply)
+        return read_minutes(end_ms, rows, last_seen, step=step, is_sum=is_sum)
 
-    return Operation(_MINUTES, (key,), (clock_argument(now_ms), count), decode)
+    args = (clock_argument(now_ms), count, step, "" if until_ms is None else until_ms)
+    return Operation(_MINUTES, (key,), args, decode)
 
 
 def _line(numbers: Sequence[int]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
@@ -24,17 +24,17 @@ Minutes = Mapping[int, Mapping[tuple[str, int], int]]
 def minutes_of(fields: Sequence[bytes]) -> Minutes:
     """The raw hash (field, value, field, value, ...) as counts per minute."""
     minutes: dict[int, dict[tuple[str, int], int]] = {}
-    for field, value in zip(fields[::2], fields[1::2], strict=True):
-        if place := _place_of(field):
+    for name, value in zip(fields[::2], fields[1::2], strict=True):
+        if place := _place_of(name):
             minute, counted = place
             minutes.setdefault(minute, {})[counted] = int(value)
     return minutes
 
 
 @lru_cache(maxsize=4096)
-def _place_of(field: bytes) -> tuple[int, tuple[str, int]] | None:
+def _place_of(name: bytes) -> tuple[int, tuple[str, int]] | None:
     """Minute, metric and bucket. Remembered: the queues of a pool have the same fields."""
-    match = _FIELD.match(field)
+    match = _FIELD.match(name)
     return (int(match[1]), (str(match[2], "ascii"), int(match[3] or 0))) if match else None
 
 
@@ -74,10 +74,8 @@ def percentiles(minutes: Minutes, now_ms: int, metric: str) -> dict[str, float |
             for (name, bucket), count in counts.items():
                 if name == metric:
                     buckets[bucket] = buckets.get(bucket, 0) + count
-    if not buckets:
-        return {"p50": None, "p95": None, "p99": None}
-    total = sum(buckets.values())
-    return {f"p{percent}": _at_rank(buckets, total * percent / 100) for percent in (50, 95, 99)}
+    p50, p95, p99 = percentiles_of(buckets)
+    return {"p50": p50, "p95": p95, "p99": p99}
 
 
 def lately(minutes: Minutes, now_ms: int, metric: str) -> int:
@@ -125,9 +123,11 @@ NO_PERCENTILES: Final[Percentiles] = (None, None, None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Minute:
-    """What happened in the minute that begins at `at_ms`. Percentiles (50, 95, 99) in ms; of a sum there are none.
+    """What happened in the minute that begins at `at_ms`, or in `minutes` of them. Percentiles (50, 95, 99) in ms.
 
-    `jobs`: by state at the end of the minute; None: not known. `recorded`: there was something to record.
+    `jobs`: by state at the end of the minute; None: not known. `recorded`: there was something to record. A sum over
+    queues has histograms (bucket → jobs) of waits and runs, `waits` and `runs`, instead of percentiles, which cannot be
+    added up.
     """
 
     at_ms: int
@@ -142,12 +142,48 @@ class Minute:
     wait_ms: Percentiles = NO_PERCENTILES
     run_ms: Percentiles = NO_PERCENTILES
     recorded: bool = True
+    minutes: int = 1
+    waits: Mapping[int, int] = field(default_factory=dict)
+    runs: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def end_ms(self) -> int:
+        return self.at_ms + self.minutes * MINUTE_MS
+
+    def measured(self) -> Minute:
+        """With the percentiles of its histograms."""
+        return replace(self, wait_ms=percentiles_of(self.waits), run_ms=percentiles_of(self.runs))
 
 
-def read_minute(at_ms: int, row: bytes) -> Minute:
+def percentiles_of(buckets: Mapping[int, int]) -> Percentiles:
+    """Of a histogram."""
+    if not buckets:
+        return NO_PERCENTILES
+    total = sum(buckets.values())
+    p50, p95, p99 = (_at_rank(buckets, total * percent / 100) for percent in (50, 95, 99))
+    return p50, p95, p99
+
+
+def pack_durations(counts: Mapping[tuple[str, int], int]) -> str:
+    """Waits and runs of one minute, as lua/add_minutes.lua takes them."""
+    return " ".join(f"{metric}{bucket}:{count}" for (metric, bucket), count in counts.items() if metric in "wr")
+
+
+def _unpack_durations(text: str) -> tuple[dict[int, int], dict[int, int]]:
+    """Waits and runs."""
+    found: dict[str, dict[int, int]] = {"w": {}, "r": {}}
+    for part in text.split():
+        place, _, count = part.partition(":")
+        found[place[0]][int(place[1:])] = int(count)
+    return found["w"], found["r"]
+
+
+def read_minute(at_ms: int, row: bytes, minutes: int = 1) -> Minute:
     """A row as Redis holds it."""
-    fields = row.decode().split(",")
-    published, consumed, acked, failed, leases_lost, died, expired = [int(field or 0) for field in fields[:_COUNTS]]
+    numbers, _, durations = row.decode().partition("|")
+    fields = numbers.split(",")
+    waits, runs = _unpack_durations(durations)
+    published, consumed, acked, failed, leases_lost, died, expired = [int(number or 0) for number in fields[:_COUNTS]]
     states, ranks = fields[_COUNTS : _COUNTS + 6], fields[_COUNTS + 6 :]
     return Minute(
         at_ms=at_ms,
@@ -161,23 +197,32 @@ def read_minute(at_ms: int, row: bytes) -> Minute:
         jobs=None if states[0] == _UNKNOWN else _by_state(states),
         wait_ms=_percentiles(ranks[:3]),
         run_ms=_percentiles(ranks[3:6]),
+        minutes=minutes,
+        waits=waits,
+        runs=runs,
     )
 
 
-def read_minutes(now_ms: int, rows: Sequence[bytes | None], jobs_last_seen: bytes | None) -> tuple[Minute, ...]:
-    """One for each row, the last of which is of the latest whole minute.
+def read_minutes(
+    end_ms: int, rows: Sequence[bytes | None], jobs_last_seen: bytes | None, *, step: int = 1, is_sum: bool = False
+) -> tuple[Minute, ...]:
+    """One for each row, of `step` minutes, the last of which ends at `end_ms`.
 
     A minute without a row changed nothing: its jobs by state are those of the one before. If no row is left, they are
-    what they were when last seen.
+    what they were when last seen. To a sum over queues they are written when they change: so a row without them has
+    those of the one before, too.
     """
-    first = (now_ms // MINUTE_MS - len(rows)) * MINUTE_MS
+    first = end_ms - len(rows) * step * MINUTE_MS
     jobs = None
     if jobs_last_seen is not None and not any(rows):
         jobs = _by_state(jobs_last_seen.decode().split(","))
     found: list[Minute] = []
     for place, row in enumerate(rows):
-        at_ms = first + place * MINUTE_MS
-        minute = Minute(at_ms=at_ms, jobs=jobs, recorded=False) if row is None else read_minute(at_ms, row)
+        at_ms = first + place * step * MINUTE_MS
+        quiet = Minute(at_ms=at_ms, jobs=jobs, recorded=False, minutes=step)
+        minute = quiet if row is None else read_minute(at_ms, row, step)
+        if is_sum and minute.jobs is None:
+            minute = replace(minute, jobs=jobs)
         jobs = minute.jobs
         found.append(minute)
     return tuple(found)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -56,8 +57,19 @@ PARTITIONS_AT_ONCE: Final = 16
 PAGE: Final = 100
 COUNTS: Final = 7
 
-Rows = dict[int, list[int]]
-"""minute → sums of its seven counts."""
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """By minute: the seven counts, and how many jobs waited and ran how long."""
+
+    counts: dict[int, list[int]] = field(default_factory=dict)
+    durations: dict[int, Counter[tuple[str, int]]] = field(default_factory=dict)
+
+    def add(self, minute: int, counts: Sequence[int], durations: Mapping[tuple[str, int], int]) -> None:
+        known = self.counts.setdefault(minute, [0] * COUNTS)
+        for index, count in enumerate(counts):
+            known[index] += count
+        self.durations.setdefault(minute, Counter()).update(durations)
 
 
 class Survey:
@@ -100,8 +112,13 @@ class Survey:
         found: list[SurveyedQueue] = engine.batch([survey(queue, now_ms=now_ms) for queue in queues]) if queues else []
         busy = self._clock() - began - self._round_trip_s
         this.add(found)
-        if rows := _sums(found):
-            engine.batch([add_minutes(namespace, its, now_ms=now_ms) for namespace, its in rows.items()])
+        if sums := _sums(found):
+            engine.batch(
+                [
+                    add_minutes(namespace, its.counts, durations=its.durations, now_ms=now_ms)
+                    for namespace, its in sums.items()
+                ]
+            )
         if len(found) >= self._stretch // 2 and busy > 0:
             fitting = round(len(found) * SHARE * INTERVAL_S / busy)
             self._stretch = max(STRETCH_MIN, min(STRETCH_MAX, fitting, 2 * self._stretch))
@@ -213,15 +230,13 @@ class _Round:
         return list_active(engine.layout, partition, start=start, limit=PAGE, now_ms=self._now_ms)
 
 
-def _sums(surveyed: Sequence[SurveyedQueue]) -> dict[str, Rows]:
+def _sums(surveyed: Sequence[SurveyedQueue]) -> dict[str, _Sums]:
     """What was recorded, by namespace, and of the whole pool."""
-    sums: dict[str, Rows] = defaultdict(dict)
+    sums: dict[str, _Sums] = defaultdict(_Sums)
     for one in surveyed:
         for minute, row in one.recorded.items():
             counts = [int(count or 0) for count in row.split(b",")[:COUNTS]]
             if any(counts):
                 for name in (one.found.namespace, WHOLE_POOL):
-                    known = sums[name].setdefault(minute, [0] * COUNTS)
-                    for index, count in enumerate(counts):
-                        known[index] += count
+                    sums[name].add(minute, counts, one.durations.get(minute, {}))
     return sums

@@ -11,20 +11,12 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from .cells import DAY, SCOPE
+from .cells import CHANGE, DAY, SCOPE
 
 _ANCHOR: Final = (*SCOPE, "hour", "jobs", "from_ms", "from_seq", "until_ms", "until_seq")
 
 _PARTITION: Final = "crc32(encode(concat(namespace, '/', queue), 'UTF-8')) % partitions"
 """As `queues.engine.keys.partition_of` has it."""
-
-_CHANGE: Final = """CASE
-    WHEN kind IN ('published', 'respawned') THEN 1
-    WHEN kind IN ('acked', 'expired', 'dead') THEN -1
-    WHEN kind = 'deleted' AND error IS NULL THEN -1
-    WHEN kind = 'destroyed' THEN -attempt
-END"""
-"""Arrivals less departures, as `sums_of` counts them."""
 
 
 def anchored_of(sums: DataFrame, before: DataFrame, demo: DataFrame, counts: DataFrame, events: DataFrame) -> DataFrame:
@@ -47,7 +39,7 @@ def anchored_of(sums: DataFrame, before: DataFrame, demo: DataFrame, counts: Dat
     same_hour = events.join(anchors, [*SCOPE, "hour"]).where(f"{_entry('entry')} <= {_entry('until')}")
     is_before = f"{_entry('entry')} <= {_entry('from')}"
     same_hour = same_hour.selectExpr(
-        *SCOPE, f"IF({is_before}, -({_CHANGE}), 0) AS jobs", f"IF({is_before}, 0, 1) AS meanwhile"
+        *SCOPE, f"IF({is_before}, -({CHANGE}), 0) AS jobs", f"IF({is_before}, 0, 1) AS meanwhile"
     )
     parts = anchors.selectExpr(*SCOPE, "jobs", "0 AS meanwhile").union(earlier).union(same_hour)
     summed = parts.groupBy(*SCOPE).agg(f.expr("sum(jobs) AS anchored"), f.expr("sum(meanwhile) AS meanwhile"))

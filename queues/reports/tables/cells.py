@@ -29,11 +29,20 @@ METRICS: Final = {"wait": "consumed", "run": "acked", "total": "acked", "latenes
 MEASURED: Final = tuple(dict.fromkeys(METRICS.values()))
 """The kinds of events that are measured."""
 
+ARRIVALS: Final = ("published", "respawned")
+DEPARTURES: Final = ("acked", "expired", "dead")
+"""Kinds of events that each bring a queue a live job, or take one; others that take jobs are in `_GONE`."""
+
+_GONE: Final = "CASE WHEN kind = 'deleted' AND error IS NULL THEN 1 WHEN kind = 'destroyed' THEN attempt END"
+
+CHANGE: Final = f"CASE WHEN kind IN {ARRIVALS} THEN 1 WHEN kind IN {DEPARTURES} THEN -1 ELSE -({_GONE}) END"
+"""What an event does to the number of a queue's live jobs; null: nothing. `figures.sums_of` adds it up of cells."""
+
 COUNTED: Final = {
     "events": "count(*)",
     "again": "count(IF(kind = 'consumed' AND attempt > 1, 1, NULL))",
     "bytes": "sum(IF(kind = 'published', size, NULL))",
-    "gone": "sum(CASE WHEN kind = 'deleted' AND error IS NULL THEN 1 WHEN kind = 'destroyed' THEN attempt END)",
+    "gone": f"sum({_GONE})",
     "destroyed": "sum(IF(kind = 'destroyed', size, NULL))",
     "first_at": "min(at)",
     "last_at": "max(at)",

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from .cells import DAY, KEY, METRICS, SCOPE
+from .cells import ARRIVALS, DAY, DEPARTURES, KEY, METRICS, SCOPE
 from .times import PERCENTS
 
 Summing = Callable[[DataFrame, Sequence[Column | str]], DataFrame]
@@ -69,8 +69,8 @@ def sums_of(counts: DataFrame) -> DataFrame:
     of_queues = counts.groupBy(*KEY).agg(*map(f.expr, (*kinds, *others)))
     return at_all_levels(of_queues, _add_up_sums).selectExpr(
         "*",
-        "published + respawned AS arrivals",
-        "acked + expired + dead + gone AS departures",
+        f"{' + '.join(ARRIVALS)} AS arrivals",
+        f"{' + '.join((*DEPARTURES, 'gone'))} AS departures",
         "acked / nullif(acked + dead + expired, 0) AS success_rate",
     )
 
@@ -85,7 +85,8 @@ def figures_of(sums: DataFrame, metrics: DataFrame, duplicates: DataFrame, backl
     every = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     # Each column comes from one row of one part only; one grouping of all is cheaper than three joins.
     figures = (f.expr(f"{_figure(name)} AS {name}") for name in LISTED if name not in KEY)
-    return every.groupBy(*SCOPE, f.expr(f"nullif(hour, {DAY}) AS hour")).agg(*figures)
+    rows = every.groupBy(*SCOPE, f.expr(f"nullif(hour, {DAY}) AS hour")).agg(*figures)
+    return rows.withColumn("time_zone", f.lit(None).cast("string"))  # UTC
 
 
 def _figure(name: str) -> str:

@@ -1,7 +1,7 @@
 """What past days leave of a queue's error budget, from their reports.
 
-Of N deliveries in the budget's days, (1 - target) × N may be late. What is left is a share of that; below 0 it is
-overspent.
+Of N deliveries of a day, (1 - target) × N may be late, by the target that the day's report was made with. What is left
+is a share of the sum over the budget's days; below 0 it is overspent.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -29,18 +30,15 @@ class BudgetDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorBudget:
-    """Over `days` days up to the last one. `late` of `total` deliveries; `target`: the share that has to be in time."""
+    """Over `days` days up to the last one. `late` of `total` deliveries, and how many are `allowed` to be, by the
+    target that each day had when it was reported; `target`: the share that has to be in time now."""
 
     days: int
     target: float
     total: float
     late: float
+    allowed: float
     series: Sequence[BudgetDay]
-
-    @property
-    def allowed(self) -> float:
-        """So many may be late."""
-        return round(self.total * (1 - self.target), 6)
 
     @property
     def left(self) -> float | None:
@@ -67,12 +65,12 @@ def budget_of(series: Sequence[SeriesDay], *, target: float, shown: int) -> Erro
     told = []
     for place in range(max(len(series) - shown, 0), len(series)):
         window = counts[max(place - days + 1, 0) : place + 1]
-        allowed = sum(total for _, total in window) * (1 - target)
-        late, total = counts[place]
+        allowed = sum(day.allowed for day in window)
+        late, total = counts[place].late, counts[place].total
         told.append(
             BudgetDay(
                 day=series[place].day,
-                left=1 - sum(late for late, _ in window) / allowed if allowed else None,
+                left=1 - sum(day.late for day in window) / allowed if allowed else None,
                 burned=late / allowed if allowed and total else None,
             )
         )
@@ -80,15 +78,25 @@ def budget_of(series: Sequence[SeriesDay], *, target: float, shown: int) -> Erro
     return ErrorBudget(
         days=days,
         target=target,
-        total=sum(total for _, total in last),
-        late=round(sum(late for late, _ in last), 6),
+        total=sum(day.total for day in last),
+        late=round(sum(day.late for day in last), 6),
+        allowed=round(sum(day.allowed for day in last), 6),
         series=told,
     )
 
 
-def _counts(one: SeriesDay) -> tuple[float, float]:
-    """Late deliveries, and all, of a day that had an objective."""
-    if one.row is None or one.row.objective is None or one.row.objective.share is None:
-        return 0.0, 0.0
+class _Counts(NamedTuple):
+    """Late deliveries of a day, all, and how many were allowed to be late."""
+
+    late: float = 0.0
+    total: float = 0.0
+    allowed: float = 0.0
+
+
+def _counts(one: SeriesDay) -> _Counts:
+    """Nothing of a day that had no objective."""
+    objective = one.row.objective if one.row else None
+    if one.row is None or objective is None or objective.share is None:
+        return _Counts()
     total = one.row.figures.wait.count
-    return total * (1 - one.row.objective.share), total
+    return _Counts(total * (1 - objective.share), total, total * (1 - objective.target))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -17,9 +18,22 @@ from .visible_queues import VisiblePool, VisiblePools
 NAMESPACES_SUMMED: Final = 100
 """Of one pool; those with the most jobs come first."""
 
-FRESH_S: Final = 5.0
+FRESH_S: Final[Mapping[int, float]] = {1: 15.0, 5: 60.0}
+"""By minutes of a stretch (in the sums some seconds after its end). A day of many namespaces takes long to add."""
+
+TRENDS_KEPT: Final = 64
+"""In memory for each step, of all people who look: each at most some 300 stretches, without histograms."""
 
 COUNTED: Final = ("published", "consumed", "acked", "failed", "leases_lost", "died", "expired")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """`count` stretches of `step` (1 or 5) whole minutes: the last ones, or those before `until_ms`."""
+
+    count: int
+    step: int = 1
+    until_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +44,12 @@ class Trend:
     is_whole: bool = True
 
 
-_whole_pools: Final[Recent[tuple[str, int], Sequence[Minute] | TaskqError]] = Recent(FRESH_S)
+Part = tuple[str, frozenset[str] | None]
+"""Some namespaces of a pool, or all of it."""
+
+_trends: Final[Mapping[int, Recent[tuple[tuple[Part, ...], Span], Trend]]] = {
+    step: Recent(fresh_s, size=TRENDS_KEPT) for step, fresh_s in FRESH_S.items()
+}
 
 
 def history_of_queue(*, pool: str, namespace: str, queue: str, minutes: int) -> Trend:
@@ -55,25 +74,25 @@ def histories_of_queues(
     return dict(zip(queues, engine.batch(asked) if asked else [], strict=True))
 
 
-def history_of_pools(*, visible: VisiblePools, minutes: int) -> Trend:
-    """The last whole minutes of all that somebody sees, added up; one round trip to each pool that answers.
+def history_of_pools(*, visible: VisiblePools, span: Span) -> Trend:
+    """All that somebody sees in a time, added up; one round trip to each pool that answers, once in FRESH_S.
 
     A minute in which a pool's pumps surveyed nothing has no numbers: `recorded` is false.
     """
-    is_whole = True
-    found: list[Sequence[Minute]] = []
-    for view in visible.pools:
-        if view.survey is None:
-            is_whole = False
-            continue
-        names = None if visible.sees_everything else _largest(view)
-        is_whole &= names is None or len(names) == len(_present(view))
-        answer = _whole_pool(view.pool, minutes) if names is None else _read(view.pool, names, minutes)
-        if isinstance(answer, TaskqError):
-            is_whole = False
-        else:
-            found.append(answer)
-    return Trend(minutes=_add_up(found), is_whole=is_whole)
+    known = [view for view in visible.pools if view.survey is not None]
+    parts = tuple((view.pool, None if visible.sees_everything else _largest(view)) for view in known)
+    trend = _trends[span.step].get((parts, span), lambda: _read_parts(parts, span))
+    is_whole = len(known) == len(visible.pools) and all(
+        names is None or len(names) == len(_present(view)) for (_pool, names), view in zip(parts, known, strict=True)
+    )
+    return replace(trend, is_whole=trend.is_whole and is_whole)
+
+
+def _read_parts(parts: Sequence[Part], span: Span) -> Trend:
+    answers = [_read(pool, names, span) for pool, names in parts]
+    found = [answer for answer in answers if not isinstance(answer, TaskqError)]
+    minutes = tuple(replace(minute.measured(), waits={}, runs={}) for minute in _add_up(found))
+    return Trend(minutes=minutes, is_whole=len(found) == len(answers))
 
 
 def _present(view: VisiblePool) -> list[str]:
@@ -87,25 +106,19 @@ def _largest(view: VisiblePool) -> frozenset[str]:
     return frozenset(by_size[:NAMESPACES_SUMMED])
 
 
-def _whole_pool(pool: str, minutes: int) -> Sequence[Minute] | TaskqError:
-    return _whole_pools.get((pool, minutes), lambda: _read(pool, None, minutes))
-
-
-def _read(pool: str, names: frozenset[str] | None, minutes: int) -> Sequence[Minute] | TaskqError:
-    """Of some namespaces of a pool, or all of it."""
+def _read(pool: str, names: frozenset[str] | None, span: Span) -> Sequence[Minute] | TaskqError:
     try:
         engine = reading_engine_for(pool)
         wanted = [WHOLE_POOL, *sorted(names or ())]
-        whole, *parts = engine.batch([namespace_minutes(name, count=minutes) for name in wanted])
+        asked = [namespace_minutes(name, count=span.count, step=span.step, until_ms=span.until_ms) for name in wanted]
+        whole, *parts = engine.batch(asked)
     except TaskqError as error:
         return error
     if names is None:
         return whole  # type: ignore[no-any-return]
     summed = {minute.at_ms: minute for minute in _add_up(parts)}
     return [
-        replace(summed[minute.at_ms], recorded=minute.recorded)
-        if minute.at_ms in summed
-        else Minute(at_ms=minute.at_ms, recorded=minute.recorded)
+        replace(summed.get(minute.at_ms, Minute(at_ms=minute.at_ms, minutes=span.step)), recorded=minute.recorded)
         for minute in whole
     ]
 
@@ -125,7 +138,19 @@ def _sum(at_ms: int, minutes: Sequence[Minute]) -> Minute:
     counts = {name: sum(getattr(minute, name) for minute in minutes) for name in COUNTED}
     known = [minute.jobs for minute in minutes if minute.jobs is not None]
     jobs = {state: sum(one[state] for one in known) for state in STATES} if known else None
-    return Minute(at_ms=at_ms, jobs=jobs, recorded=any(minute.recorded for minute in minutes), **counts)
+    waits, runs = Counter[int](), Counter[int]()
+    for minute in minutes:
+        waits.update(minute.waits)
+        runs.update(minute.runs)
+    return Minute(
+        at_ms=at_ms,
+        jobs=jobs,
+        recorded=any(minute.recorded for minute in minutes),
+        minutes=minutes[0].minutes,
+        waits=waits,
+        runs=runs,
+        **counts,
+    )
 
 
 def running_minute(visible: VisiblePools) -> Minute | None:

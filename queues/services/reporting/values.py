@@ -1,4 +1,4 @@
-"""What readers of reports get. Times in ms unless a name says otherwise; days are UTC days."""
+"""What readers of reports get. Times in ms unless a name says otherwise; days are UTC days, or of a time zone."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ class DayEntry:
 
     `share` 0 to 1 and `stage` are of a run under way; `is_stalled`: it has shown no sign of life for two minutes.
     `is_complete`: the day was over when the report was computed; `last_event_at`: of those in it. `took_s`: from the
-    start of the command until the rows were there. `error`: one or more lines in English, Spark's own words among them.
+    start of the command until the rows were there. `time_zone`: of the day; "" is UTC. `error`: one or more lines in
+    English, Spark's own words among them.
     """
 
     day: date
@@ -108,6 +109,7 @@ class DayEntry:
     reconciliation: tuple[PoolEvents, ...] = ()
     stage: str = ""
     share: float = 0.0
+    time_zone: str = ""
     started_at: datetime | None = None
     finished_at: datetime | None = None
     is_stalled: bool = False
@@ -230,7 +232,8 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRow:
-    """A queue's day, or with `queue` "" that of a namespace. `flagged`: how many figures are out of line."""
+    """A queue's day, or with `queue` "" that of a namespace. `flagged`: how many figures are out of line. `time_zone`:
+    of the day and its hours; "" is UTC."""
 
     day: date
     pool: str
@@ -239,6 +242,7 @@ class QueueRow:
     figures: Figures
     objective: Objective | None
     flagged: int
+    time_zone: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

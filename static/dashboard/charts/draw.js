@@ -1,10 +1,9 @@
 // From numbers to a picture: axes, and the series as lines, bands, stacked areas, bars or cells.
 import { decades, placeTick, tick, ticks, timeTicks } from "./format.js";
-import { svg } from "./svg.js";
+import { colourOf, dashesOf, svg } from "./svg.js";
 
 const LABEL_PX = 7; // about the width of a digit
 const HOUR_PX = 48; // a label such as 06:00, and room beside it
-const colour = (index) => `c${(index % 6) + 1}`;
 
 // Which way a series is drawn, by its own word or by the kind of the chart.
 export function styleOf(data, kind, series) {
@@ -19,14 +18,15 @@ const isDiscrete = (kind) => kind === "bars" || kind === "histogram" || kind ===
 export function layOut(data, kind, width, height) {
   const xs = data.x.values;
   const stacked = xs.map((_, i) => data.series.reduce((sum, one) => (isStacked(data, kind, one) ? sum + (one.values[i] ?? 0) : sum), 0));
-  const singles = data.series.flatMap((one) => one.values.filter((value) => value !== null));
+  const levels = (data.lines ?? []).map((one) => one.value);
+  const singles = [...data.series.flatMap((one) => one.values.filter((value) => value !== null)), ...levels];
   const highest = Math.max(0, ...singles, ...stacked);
   const isLog = data.y.scale === "log";
   const least = Math.min(highest, ...singles.filter((value) => value > 0));
   const marks = isLog ? decades(least, highest) : ticks(highest, data.y.unit, Math.max(2, Math.min(5, Math.floor(height / 40))));
   const names = kind === "heat" ? data.series.map((one) => one.name) : marks.map((one) => tick(one, data.y.unit));
   const left = Math.min(Math.max(...names.map((one) => one.length * LABEL_PX), 16) + 8, width / 3);
-  const [right, top, bottom] = [width - 8, 8, height - 22];
+  const [right, top, bottom] = [width - 8, data.events?.length ? 14 : 8, height - 22]; // above are the signs of events
   const first = xs[0];
   const span = (xs.at(-1) ?? 0) - first || 1;
   const step = (right - left) / Math.max(xs.length, 1);
@@ -83,24 +83,34 @@ function anchor(x, text, at) {
 export function drawSeries(data, kind, at) {
   if (kind === "heat") return drawHeat(data, at);
   const group = svg("g", { "aria-hidden": "true" });
-  if (kind === "band") group.append(svg("path", { class: "chart-area c1", d: between(data.series[0], data.series.at(-1), at) }));
+  if (kind === "band") group.append(svg("path", { class: `chart-area ${colourOf(data.series[0])}`, d: between(data.series[0], data.series.at(-1), at) }));
   const base = data.x.values.map(() => 0);
   const bars = data.series.filter((one) => styleOf(data, kind, one) === "bar").length;
   let bar = 0;
-  data.series.forEach((series, index) => {
+  data.series.forEach((series) => {
     const style = styleOf(data, kind, series);
     const lower = isStacked(data, kind, series) ? [...base] : base.map(() => 0);
     const upper = series.values.map((value, i) => (value === null ? null : lower[i] + value));
-    if (style === "bar") group.append(...drawBars(index, lower, upper, at, isStacked(data, kind, series) ? [0, 1] : [bar++, bars]));
-    if (style === "area") group.append(svg("path", { class: `chart-area ${colour(index)}`, d: area(upper, lower, at) }));
+    if (style === "bar") group.append(...drawBars(colourOf(series), lower, upper, at, isStacked(data, kind, series) ? [0, 1] : [bar++, bars]));
+    if (style === "area") group.append(svg("path", { class: `chart-area ${colourOf(series)}`, d: area(upper, lower, at) }));
     if (style !== "bar") {
-      group.append(svg("path", { class: `chart-line ${colour(index)}`, d: line(upper, at) }));
+      group.append(svg("path", { class: `chart-line ${colourOf(series)} ${dashesOf(series)}`, d: line(upper, at) }));
       for (const i of lone(upper)) {
-        group.append(svg("circle", { class: `chart-dot ${colour(index)}`, cx: at.x(i), cy: at.y(upper[i]), r: 3.5 }));
+        group.append(svg("circle", { class: `chart-dot ${colourOf(series)}`, cx: at.x(i), cy: at.y(upper[i]), r: 3.5 }));
       }
     }
     if (isStacked(data, kind, series)) upper.forEach((value, i) => (base[i] = value ?? base[i]));
   });
+  return group;
+}
+
+// Levels that the values are held against, such as objectives; their names are in the legend.
+export function drawLevels(lines, at) {
+  const group = svg("g", { "aria-hidden": "true" });
+  for (const one of lines) {
+    const y = at.y(one.value);
+    group.append(svg("line", { class: "chart-level", x1: at.left, x2: at.right, y1: y, y2: y }));
+  }
   return group;
 }
 
@@ -139,14 +149,14 @@ function between(low, high, at) {
   return area(both, low.values, at);
 }
 
-function drawBars(index, lower, upper, at, [nth, of]) {
+function drawBars(colour, lower, upper, at, [nth, of]) {
   const room = Math.max(at.step * 0.8, 1);
   const width = Math.max(room / of, 1);
   return upper.flatMap((value, i) => {
     if (!value || value === lower[i]) return [];
     const height = Math.max(at.y(lower[i]) - at.y(value), 1);
     const box = { x: at.x(i) - room / 2 + nth * width, y: at.y(lower[i]) - height, width, height };
-    return [svg("rect", { class: `chart-bar ${colour(index)}`, ...box })];
+    return [svg("rect", { class: `chart-bar ${colour}`, ...box })];
   });
 }
 
@@ -164,7 +174,7 @@ function drawHeat(data, at) {
     series.values.forEach((value, i) => {
       if (value === null) return;
       const cell = { x: at.x(i) - at.step / 2, y, width: at.step, height, "fill-opacity": strength(value / highest) };
-      group.append(svg("rect", { class: "chart-cell c1", ...cell }));
+      group.append(svg("rect", { class: `chart-cell ${colourOf(data.series[0])}`, ...cell }));
     });
   });
   return group;

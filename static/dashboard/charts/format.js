@@ -10,10 +10,13 @@ const seconds = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-
 const day = new Intl.DateTimeFormat(language, { month: "short", day: "numeric" });
 const utcDay = new Intl.DateTimeFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
 const wholeDay = new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" });
-const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hour12: false });
+const wholeMoment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hour12: false });
 const utcMoment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hour12: false, timeZone: "UTC" });
 const utcClock = new Intl.DateTimeFormat(language, { timeStyle: "medium", hour12: false, timeZone: "UTC" });
 const DAY_MS = 86_400_000;
+
+// A moment in the reader's time, to the minute.
+export const moment = (ms) => `${day.format(ms)} ${clock.format(ms)}`;
 
 export const word = (name) => words[name] ?? "";
 
@@ -39,7 +42,7 @@ const hour = (number) => `${String(number).padStart(2, "0")}:00`;
 
 // The reader's time and, where it is another one, UTC's; with its day if that differs too.
 function both(x) {
-  const [here, there] = [moment.format(x), utcMoment.format(x)];
+  const [here, there] = [wholeMoment.format(x), utcMoment.format(x)];
   if (here === there) return `${here} UTC`;
   const isSameDay = day.format(x) === utcDay.format(x);
   return `${here} (${isSameDay ? utcClock.format(x) : there} UTC)`;

@@ -1,7 +1,8 @@
 // The values under the pointer, or under the arrow keys; and all of them as a table.
 import { isStacked, rowHeight, styleOf } from "./draw.js";
+import { eventsAt } from "./events.js";
 import { place, unitName, value, word } from "./format.js";
-import { html, svg, swatch } from "./svg.js";
+import { colourOf, html, svg, swatch } from "./svg.js";
 
 // Makes a plot tell its values; of a heat map those of one cell, for there up and down lead from row to row. Returns a function that takes the latest {data, kind, at, picture}.
 export function readable(plot) {
@@ -17,8 +18,9 @@ export function readable(plot) {
     index = Math.max(0, Math.min(i, now.data.x.values.length - 1));
     row = Math.max(0, Math.min(j, series.length - 1));
     mark(now, index, row);
-    const entries = now.kind === "heat" ? [entry(now, series[row], row, index)] : series.map((one, nth) => entry(now, one, nth, index));
-    box.replaceChildren(html("strong", {}, heading(now, index)), ...entries);
+    const entries = now.kind === "heat" ? [entry(now, series[row], index)] : series.map((one) => entry(now, one, index));
+    const events = now.kind === "heat" ? [] : eventsAt(now.data, index).map((event) => html("em", {}, event.title));
+    box.replaceChildren(html("strong", {}, heading(now, index)), ...entries, ...events);
     box.hidden = false;
     const x = now.at.x(index);
     const beyond = x + 14 + box.offsetWidth > now.at.width;
@@ -61,8 +63,8 @@ function heading({ data, kind }, i) {
   return kind === "histogram" ? `${word("upTo")} ${text}` : text;
 }
 
-function entry({ data, kind }, series, nth, i) {
-  const name = html("span", {}, ...(kind === "heat" ? [] : [swatch(nth, styleOf(data, kind, series))]), series.name);
+function entry({ data, kind }, series, i) {
+  const name = html("span", {}, ...(kind === "heat" ? [] : [swatch(series, styleOf(data, kind, series))]), series.name);
   return html("div", {}, name, html("span", {}, value(series.values[i], data.y.unit)));
 }
 
@@ -82,11 +84,11 @@ function mark({ data, kind, at, picture }, i, row) {
     group.append(svg("rect", { class: "chart-frame", x: at.x(i) - at.step / 2, y: at.top + row * height, width: at.step, height }));
   } else group.append(svg("line", { class: "chart-cursor", x1: at.x(i), x2: at.x(i), y1: at.top, y2: at.bottom }));
   let base = 0;
-  data.series.forEach((series, nth) => {
+  data.series.forEach((series) => {
     if (series.values[i] === null || kind === "heat") return;
     const height = isStacked(data, kind, series) ? (base += series.values[i]) : series.values[i];
     if (styleOf(data, kind, series) === "bar") return;
-    group.append(svg("circle", { class: `chart-dot c${(nth % 6) + 1}`, cx: at.x(i), cy: at.y(height), r: 4 }));
+    group.append(svg("circle", { class: `chart-dot ${colourOf(series)}`, cx: at.x(i), cy: at.y(height), r: 4 }));
   });
   picture.append(group);
 }
@@ -101,10 +103,12 @@ export function numbers() {
     const unit = data.y.unit === "ms" ? "" : ` (${unitName(data.y.unit)})`;
     const head = html("tr", {}, cell("th", ["time", "day", "hour"].includes(data.x.unit) ? word("time") : word("value"), "col"));
     data.series.forEach((one) => head.append(cell("th", one.name + unit, "col", "number")));
+    if (data.events?.length) head.append(cell("th", word("events"), "col"));
     const body = html("tbody");
     data.x.values.forEach((_, i) => {
       const row = html("tr", {}, cell("th", heading(latest, i), "row"));
       data.series.forEach((one) => row.append(cell("td", value(one.values[i], data.y.unit), undefined, "number")));
+      if (data.events?.length) row.append(cell("td", eventsAt(data, i).map((event) => event.title).join("; ")));
       body.append(row);
     });
     const scroll = html("div", { className: "scroll", tabIndex: 0 }, html("table", { className: "table" }, html("thead", {}, head), body));

@@ -74,7 +74,7 @@ class Act:
 
 PAGES: Final[Mapping[str, Page]] = {
     "overview": Page(sees="1,237", charlie=200),
-    "overview_chart": Page(named={"kind": "backlog"}, charlie=200),
+    "overview_charts": Page(charlie=200),
     "totals": Page(sees="1,237", charlie=200),
     "answering": Page(alice=204, olga=204, bob=204, charlie=204),
     "styleguide": Page(alice=404, olga=404, bob=404),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
+from queues.lake.local_days import LocalDay
 from queues.lake.sketch import share_within
 from queues.models import Namespace, QueueDay, QueuePolicy
 from queues.models.policy import WHOLE_NAMESPACE
@@ -17,6 +18,7 @@ from ..failures import BadResultsError
 from ..reading.day_reports import OTHER_FIGURES
 from ..values import ChangeVerdict
 from .files import ReportFiles
+from .local_days import zones_on
 
 Row = Mapping[str, Any]
 
@@ -108,26 +110,36 @@ class Table:
         return self._by_namespace.get(key[:2], [])
 
 
-def make_rows(*, files: ReportFiles, run_id: str, is_demo: bool) -> tuple[list[QueueDay], int]:
-    """Rows of the namespaces and queues of a run, and how many queues were left out. Raises BadResultsError."""
-    days = {key_of(row): row for row in files.read_rows(run_id, "figures", of_hours=False)}
-    tables = {name: Table(files.read_rows(run_id, name)) for name in LISTS}
+def make_rows(
+    *, files: ReportFiles, run_id: str, is_demo: bool, local: LocalDay | None = None
+) -> tuple[list[QueueDay], int]:
+    """Rows of the namespaces and queues of a run, and how many queues were left out. Raises BadResultsError.
+
+    `local`: of that day of namespaces with a time zone, instead of the day of UTC.
+    """
+    days = {key_of(row): row for row in files.read_rows(run_id, "figures", of_hours=False, local=local)}
+    tables = {name: Table(files.read_rows(run_id, name, local=local)) for name in LISTS}
     days |= {key: SILENT for key in tables["changes"].flagged if key not in days}
     kept = _chosen(days)
     names = {queue for _, _, queue in kept}
     hours: dict[Key, list[dict[str, Any]]] = defaultdict(list)
-    for row in files.read_rows(run_id, "figures", of_hours=True, queues=names):
+    for row in files.read_rows(run_id, "figures", of_hours=True, queues=names, local=local):
         if (key := key_of(row)) in kept:
             hours[key].append(_short(row))
     bars: dict[Key, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
-    for bar in files.read_rows(run_id, "histograms", queues=names):
+    for bar in files.read_rows(run_id, "histograms", queues=names, local=local):
         if (key := key_of(bar)) in kept and bar["metric"] in METRICS:
             bars[key][bar["metric"]][bar["bucket"]] = bar["jobs"]
-    scopes = _scopes(files.day, is_demo=is_demo)
+    scopes = _scopes(local.day if local else files.day, is_demo=is_demo)
+    zones = local.zones if local else zones_on(files.day)
     made = []
     for key in sorted(kept):
         made_row = _row(files.day, key, days[key], tables)
         made_row.scope_id = scopes.get(key[:2])
+        made_row.is_own = local is not None or key[:2] not in zones
+        if local:
+            made_row.local_date, made_row.complete = local.day, local.is_complete
+            made_row.time_zone = zones[key[:2]]
         made_row.hours = sorted(hours[key], key=lambda hour: int(hour["hour"]))
         made_row.histograms = {metric: dict(sorted(buckets.items())) for metric, buckets in bars[key].items()}
         if made_row.queue != ALL_QUEUES:

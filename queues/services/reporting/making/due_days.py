@@ -18,6 +18,7 @@ from queues.lake.storage import Storage
 from queues.models import ReportDay, ReportState
 
 from ..values import BACK_DAYS, DRAINED_S, STALLED_AFTER
+from .local_days import has_ended_since
 
 logger = logging.getLogger(__name__)
 
@@ -70,19 +71,23 @@ def due_days(*, today: date) -> list[date]:
 def today_is_due(now: datetime) -> bool:
     """Whether it is time for another report of today so far, and Spark is installed. `now`: with a time zone.
 
-    Every TASKQ_REPORT_TODAY_EVERY_S, a while after full hours, when their last events are in the lake. What failed is
-    not tried again before the next time. Where reports are made by command only, this one is, too. Raises LakeError,
-    database errors.
+    Every TASKQ_REPORT_TODAY_EVERY_S, a while after full hours, when their last events are in the lake; if that is 0,
+    when the day of a namespace with a time zone has ended. What failed is not tried again before the next time. Where
+    reports are made by command only, this one is, too. Raises LakeError, database errors.
     """
     every = settings.TASKQ_REPORT_TODAY_EVERY_S
-    if not every or settings.TASKQ_REPORT_AT is None or not can_compute():
+    if settings.TASKQ_REPORT_AT is None or not can_compute():
         return False
     midnight = datetime.combine(now.astimezone(UTC).date(), datetime.min.time(), UTC)
+    claimed = ReportDay.objects.filter(pk=midnight.date()).values_list("claimed_at", flat=True)
+    if not every:
+        is_due = has_ended_since(claimed.first(), now=now)
+        return is_due and midnight.date() in list_days(settings.TASKQ_LAKE_URL)
     passed = (now - midnight).total_seconds() - settings.TASKQ_LAKE_EVERY_S - DRAINED_S
     if passed < 0:
         return False
     begun = now - timedelta(seconds=passed % every)
-    if ReportDay.objects.filter(pk=midnight.date(), claimed_at__gte=begun).exists():
+    if claimed.filter(claimed_at__gte=begun).exists():
         return False
     return midnight.date() in list_days(settings.TASKQ_LAKE_URL)
 

@@ -1,6 +1,7 @@
 """The files of reports below TASKQ_REPORTS_URL, which may be a path or any URL that fsspec knows.
 
 date=YYYY-MM-DD/run=ID/TABLE.parquet/*.parquet     what a run computed; see TABLES
+date=YYYY-MM-DD/run=ID/local=YYYY-MM-DD/TABLE.parquet/*.parquet   of namespaces with a time zone: their own day
 date=YYYY-MM-DD/run=ID/summary.json                written last
 date=YYYY-MM-DD/current.json                       {"run": ID}: the run that counts; later reports read it
 cells/date=YYYY-MM-DD/...                          a cache of `queues.reports`"""
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from queues.lake.local_days import LocalDay
 from queues.lake.names import DATE
 from queues.lake.storage import LakeError, Storage
 from queues.reports import schema
@@ -102,12 +104,19 @@ class ReportFiles:
         return summary
 
     def read_rows(
-        self, run_id: str, table: str, *, of_hours: bool | None = None, queues: Collection[str] | None = None
+        self,
+        run_id: str,
+        table: str,
+        *,
+        of_hours: bool | None = None,
+        queues: Collection[str] | None = None,
+        local: LocalDay | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Rows of a table, by the names in the contract; times in ms since 1970. `of_hours`: only those of hours, or of
-        whole days. `queues`: only those of queues of these names. Raises BadResultsError."""
+        whole days. `queues`: only those of queues of these names. `local`: of that day of namespaces with a time
+        zone. Raises BadResultsError."""
         names_wanted = None if queues is None else pa.array(sorted(queues), pa.string())
-        folder = f"{self._of_run(run_id)}/{table}.parquet"
+        folder = f"{self._of_run(run_id)}/{f'{local.folder}/' if local else ''}{table}.parquet"
         try:
             names = [entry.name for entry in self.storage.list(folder) if _is_data(entry.name)]
             if not names:

@@ -16,13 +16,15 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from queues.lake.deletion import Deletion, LakeSize, Size, delete_day, measure_lake, remove_deleted
+from queues.lake.deletion import Deletion, delete_day, remove_deleted
+from queues.lake.measuring import LakeMeter, LakeSize, Size, measure_lake
 from queues.lake.names import day_dir
 from queues.lake.storage import LakeError, Storage
 from queues.models import ActivityAction, LakeMeasurement, ReportDay, ReportState
 
 from ...activity import note_activity
 from ..values import BACK_DAYS
+from .due_days import can_compute
 
 logger = logging.getLogger(__name__)
 
@@ -94,21 +96,23 @@ def needed_days(days: Iterable[date], *, today: date) -> frozenset[date]:
     """Those that a report still needs: its own or the next day's is missing, failed or being computed.
 
     Days that ended more than BACK_DAYS ago get no report by themselves any more, so only one that is being computed
-    needs them. Raises database errors.
+    needs them. Neither do days wait where nobody makes reports: Spark is not installed here, and no other host has made
+    one of these days. Raises database errors.
     """
     rows = dict(ReportDay.objects.values_list("date", "state"))
     done = frozenset(ReportDay.objects.filter(state=ReportState.DONE, complete=True).values_list("date", flat=True))
     oldest = today - timedelta(days=BACK_DAYS)
+    are_made = can_compute() or any(day >= oldest for day in rows)
 
     def waits(day: date) -> bool:
-        return rows.get(day) == ReportState.RUNNING or (day >= oldest and day not in done)
+        return rows.get(day) == ReportState.RUNNING or (are_made and day >= oldest and day not in done)
 
     return frozenset(day for day in days if waits(day) or waits(day + timedelta(days=1)))
 
 
-def plan_by(rules: LakeRules, *, today: date) -> DeletionPlan:
-    """What `rules` would delete now. Raises LakeError, database errors."""
-    lake = measure_lake(settings.TASKQ_LAKE_URL)
+def plan_by(rules: LakeRules, *, today: date, meter: LakeMeter | None = None) -> DeletionPlan:
+    """What `rules` would delete now. `meter`: remembers old days. Raises LakeError, database errors."""
+    lake = measure_lake(settings.TASKQ_LAKE_URL) if meter is None else meter.measure(today=today)
     return plan_deletions(lake=lake, rules=rules, needed=needed_days(lake.days, today=today), today=today)
 
 
@@ -147,7 +151,9 @@ class PrunedLake:
     kept: Sequence[date]
 
 
-def prune_lake(*, today: date, should_stop: Callable[[], bool] = lambda: False) -> PrunedLake:
+def prune_lake(
+    *, today: date, should_stop: Callable[[], bool] = lambda: False, meter: LakeMeter | None = None
+) -> PrunedLake:
     """Delete what TASKQ_LAKE_KEEP_DAYS and TASKQ_LAKE_MAX_BYTES say, and what is left of deleted days; note the size.
 
     Of this host's clock and the database's the one that is behind says what is old: deletion cannot be undone.
@@ -158,7 +164,7 @@ def prune_lake(*, today: date, should_stop: Callable[[], bool] = lambda: False) 
         logger.warning("rest of a deleted day removed", extra={"action": "lake.delete", "day": str(day)})
         _delete_cells(day)
     rules = LakeRules(keep_days=settings.TASKQ_LAKE_KEEP_DAYS, max_bytes=settings.TASKQ_LAKE_MAX_BYTES)
-    plan = plan_by(rules, today=today)
+    plan = plan_by(rules, today=today, meter=meter)
     deleted = delete_days(plan, should_stop=should_stop)
     _note_size(plan.lake, without=deleted)
     return PrunedLake(deleted=deleted, kept=plan.kept)

@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import Q
 
+from queues.lake.local_days import LocalDay
 from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
 
@@ -32,9 +34,11 @@ WARNINGS_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """What a run computed, as rows that are not in the database yet; its summary; what was amiss."""
+    """What a run computed, as rows that are not in the database yet; its summary; what was amiss. `local`: the days of
+    namespaces with a time zone whose rows are among them."""
 
     rows: Sequence[QueueDay]
+    local: Sequence[LocalDay]
     summary: Mapping[str, Any]
     warnings: list[dict[str, str]]
 
@@ -44,12 +48,16 @@ def read_results(*, files: ReportFiles, run_id: str) -> Results:
     summary = files.read_summary(run_id)
     if (summary.get("date"), summary.get("run")) != (files.day.isoformat(), run_id):
         raise BadResultsError(f"the report's summary is of {summary.get('date')}, run {summary.get('run')}")
-    rows, left_out = make_rows(files=files, run_id=run_id, is_demo=bool(summary.get("demo")))
+    is_demo, local = bool(summary.get("demo")), _local_days(summary)
+    rows, left_out = make_rows(files=files, run_id=run_id, is_demo=is_demo)
+    for one in local:
+        of_zone, missing = make_rows(files=files, run_id=run_id, is_demo=is_demo, local=one)
+        rows, left_out = [*rows, *of_zone], max(left_out, missing)
     warnings = _warnings(summary)
     if left_out:
         text = f"{left_out} queues have no figures of their own: a report keeps those of {QUEUES_MAX}"
         warnings.append(warning(WarningKind.LEFT_OUT, text))
-    return Results(rows=rows, summary=summary, warnings=warnings)
+    return Results(rows=rows, local=local, summary=summary, warnings=warnings)
 
 
 def compare_with_earlier(day: date, summary: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -87,8 +95,30 @@ def load_results(*, claim: Claim, results: Results, took_s: float) -> None:
             last_event_at=_time(summary.get("last_at_ms")),
             **_ties(summary),
         )
-        QueueDay.objects.filter(day_id=claim.day).delete()
+        QueueDay.objects.filter(day_id=claim.day, local_date=None).delete()
+        for local in results.local:
+            _delete_local_day(local)
         QueueDay.objects.bulk_create(results.rows, batch_size=BATCH)
+
+
+def _delete_local_day(local: LocalDay) -> None:
+    """The rows of these namespaces, whichever report they were made with."""
+    rows = QueueDay.objects.filter(local_date=local.day)
+    names = [*local.zones]
+    for begin in range(0, len(names), BATCH):
+        some = Q()
+        for pool, namespace in names[begin : begin + BATCH]:
+            some |= Q(pool=pool, namespace=namespace)
+        rows.filter(some).delete()
+
+
+def _local_days(summary: Mapping[str, Any]) -> list[LocalDay]:
+    """Raises BadResultsError."""
+    found = summary.get("local", [])
+    try:
+        return [LocalDay.read(one) for one in found]
+    except (KeyError, TypeError, ValueError):
+        raise BadResultsError(f"the report's summary says local: {found!r}") from None
 
 
 def _ties(summary: Mapping[str, Any]) -> dict[str, str]:

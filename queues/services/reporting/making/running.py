@@ -9,6 +9,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from django.conf import settings
+from django.utils import timezone
 
 from queues import supervision
 from queues.lake.deletion import find_deletion
@@ -30,6 +32,7 @@ from ..reading.days import today
 from .claims import new_run
 from .holidays import holidays_between
 from .loading import DayWork, Made, Progress, forget_run
+from .local_days import local_days_of
 from .upkeep import compact_days
 
 logger = logging.getLogger(__name__)
@@ -287,6 +290,7 @@ class _Batch:
         self._taken: list[date] = []
         self._made: list[Made] = []
         self._goes_on = True
+        self._local_file: Path | None = None
 
     def run(self) -> list[date]:
         """Days that were not begun, and still are to be made. Raises database errors."""
@@ -308,8 +312,9 @@ class _Batch:
         child = None
         try:
             spark = self._order.spark.over(configured_spark())
+            local = self._write_local_days(days)
             child = ReportProcess(
-                [*self._order.command, *self._options(days), *spark.arguments()],
+                [*self._order.command, *self._options(days), *local, *spark.arguments()],
                 packages=settings.TASKQ_CHECKOUT_DIR,
                 environment=spark.environment(),
             )
@@ -329,7 +334,21 @@ class _Batch:
         finally:
             if child is not None:
                 child.stop()
+            if self._local_file is not None:
+                self._local_file.unlink(missing_ok=True)
         return None
+
+    def _write_local_days(self, days: Sequence[date]) -> list[str]:
+        """The option that names the days of namespaces with a time zone; nothing if there are none."""
+        now = timezone.now()
+        found = {day.isoformat(): [one.as_dict() for one in local_days_of(day, now=now)] for day in days}
+        if not any(found.values()):
+            return []
+        handle, name = tempfile.mkstemp(prefix="taskq-local-days-", suffix=".json")
+        self._local_file = Path(name)
+        with open(handle, "w") as file:
+            json.dump(found, file)
+        return ["--local", name]
 
     def _options(self, days: Sequence[date]) -> list[str]:
         options = {

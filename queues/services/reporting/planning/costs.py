@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django.conf import settings
-from django.db.models import F, FloatField, QuerySet, Sum
+from django.db.models import F, FloatField, Q, QuerySet, Sum
 from django.db.models.functions import Cast, Round
 
 from queues.models import QueueDay
@@ -151,21 +151,20 @@ def read_usage(*, user: User, begin: date, end: date, pool: str = "", namespace:
 def read_daily_usage(
     *, user: User, begin: date, end: date, pool: str = "", namespace: str = "", scopes: Iterable[ScopeUsage] = ()
 ) -> list[ScopeUsage]:
-    """Day by day: of each namespace, or of the one that is named; or only of `scopes`, which may be queues.
+    """Day by day: of each namespace, or of the one that is named; or only of `scopes`, few, which may be queues.
 
     Raises NamespaceNotFoundError, MetadataUnavailableError.
     """
     begin = max(begin, end - timedelta(days=DAYS_MAX - 1))
     rows = _rows(user, begin, end, pool, namespace)
-    if wanted := {(one.pool, one.namespace, one.queue) for one in scopes}:
-        rows = rows.filter(queue__in={queue for _pool, _namespace, queue in wanted})
-    else:
-        rows = rows.filter(queue=ALL_QUEUES)
+    wanted = Q()
+    for one in scopes:
+        wanted |= Q(pool=one.pool, namespace=one.namespace, queue=one.queue)
+    rows = rows.filter(wanted or Q(queue=ALL_QUEUES))
     found = _summed(rows.order_by("day_id", "pool", "namespace", "queue"), "day_id", "pool", "namespace", "queue")
     return [
         ScopeUsage(pool=pool_, namespace=namespace_, queue=queue, usage=_usage(sums), day=day)
         for day, pool_, namespace_, queue, *sums in found
-        if not wanted or (pool_, namespace_, queue) in wanted
     ]
 
 

@@ -32,6 +32,11 @@ class Account:
     objectives: Objectives | None
 
     @property
+    def time_zone(self) -> str:
+        """Of the day and its hours; "" is UTC, which is that of everything."""
+        return "" if self.namespaces or not self.reports else self.reports[0].row.time_zone
+
+    @property
     def tells_namespace(self) -> bool:
         """Whether a queue's name alone may not tell which one is meant."""
         return len(self.namespaces) > 1
@@ -104,7 +109,7 @@ def read_summary(*, user: User, day: date, pool: str = "", namespace: str = "", 
     if account is not None and not queue:
         queues = list_queues(user=user, day=day, chosen=QueueFilter(pool=pool, namespace=namespace), most=QUEUES)
     return DaySummary(
-        entry=find_day(user=user, day=day),
+        entry=find_day(user=user, day=day, pool=pool, namespace=namespace),
         pool=pool,
         namespace=namespace,
         queue=queue,

@@ -12,6 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from queues.lake.local_days import bounds_of, find_zone, uneven_hours
 from queues.odd_characters import spell_out
 
 from ...permissions import User
@@ -332,6 +333,23 @@ def words_of_better(changes: Sequence[Noted[Change]]) -> str:
 def usual_words(value: float | None, unit: str) -> str:
     """`(usual 10)`; "" if it is not known."""
     return "" if value is None else gettext("(usual %(usual)s)") % {"usual": in_full(value, unit)}
+
+
+def words_of_uneven_hours(day: date, time_zone: str) -> str:
+    """That clocks were changed on that day, and what its hours are; "" if they were not."""
+    if not time_zone:
+        return ""
+    zone = find_zone(time_zone)
+    uneven = uneven_hours(day, zone)
+    if not uneven:
+        return ""
+    begin, end = bounds_of(day, zone)
+    told = {"hours": f"{(end - begin).total_seconds() / 3_600:g}", "hour": f"{min(uneven):02}:00"}
+    if end - begin > timedelta(days=1):
+        return gettext("Clocks were set back: the day has %(hours)s hours. That of %(hour)s is longer.") % told
+    return (
+        gettext("Clocks were set forward: the day has %(hours)s hours. That of %(hour)s is missing or shorter.") % told
+    )
 
 
 def words_of_losses() -> str:

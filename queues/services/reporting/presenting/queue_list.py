@@ -9,15 +9,16 @@ from enum import StrEnum
 from typing import Final
 
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from queues.models import QueueDay
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS, METRICS
 from queues.pools.database import read_metadata
 
 from ...permissions import User
-from ..reading.day_reports import JSON_FIELDS, days_that_lack_events, row_of, visible_rows
+from ..reading.day_reports import JSON_FIELDS, days_that_lack_events, on_days, own_rows, row_of, visible_rows
 from ..values import Pair, QueueRow, QueueTable
-from .tables import AT_LEAST, csv_lines
+from .tables import AT_LEAST, TIME_ZONE, csv_lines
 
 PAGE: Final = 50
 """Queues of one page."""
@@ -95,14 +96,19 @@ def compare_queues(
     any_of = Q()
     for pool, namespace, queue in shown:
         any_of |= Q(pool=pool, namespace=namespace, queue=queue)
-    rows_shown = visible_rows(user).filter(any_of, day_id__in=(day, other)).defer(*JSON_FIELDS)
+    rows_shown = (_rows_on(user, day, chosen) | _rows_on(user, other, chosen)).filter(any_of).defer(*JSON_FIELDS)
     found = [row_of(row) for row in read_metadata(lambda: list(rows_shown))] if shown else []
     return _pairs(shown, found, day, other), len(keys)
 
 
 def chosen_rows(*, user: User, day: date, chosen: QueueFilter) -> QuerySet[QueueDay]:
     """All rows of a table, as a query, in order."""
-    return _sorted(_chosen(visible_rows(user).filter(day_id=day), chosen), chosen)
+    return _sorted(_chosen(_rows_on(user, day, chosen), chosen), chosen)
+
+
+def _rows_on(user: User, day: date, chosen: QueueFilter) -> QuerySet[QueueDay]:
+    """Of one namespace its own day; of all that `user` may see the day of UTC."""
+    return own_rows(user).filter(on_days(day, day)) if chosen.namespace else visible_rows(user).filter(day_id=day)
 
 
 def _pairs(keys: Iterable[tuple[str, str, str]], rows: Iterable[QueueRow], day: date, other: date) -> tuple[Pair, ...]:
@@ -145,7 +151,6 @@ def _sorted(rows: QuerySet[QueueDay], chosen: QueueFilter) -> QuerySet[QueueDay]
 BATCH: Final = 500
 
 COLUMNS: Final = (
-    "day_id",
     "pool",
     "namespace",
     "queue",
@@ -161,7 +166,7 @@ COLUMNS: Final = (
     "last_at",
 )
 
-HEAD: Final = ("day", *COLUMNS[1:], AT_LEAST)
+HEAD: Final = ("day", *COLUMNS, AT_LEAST)
 
 
 def queues_as_csv(*, user: User, day: date, chosen: QueueFilter) -> Iterator[str]:
@@ -169,9 +174,12 @@ def queues_as_csv(*, user: User, day: date, chosen: QueueFilter) -> Iterator[str
 
     Times in ms and UTC, shares 0 to 1; what is unknown is empty. Raises MetadataUnavailableError.
     """
-    rows = chosen_rows(user=user, day=day, chosen=chosen).values_list(*COLUMNS)
-    found = read_metadata(lambda: list(rows))  # at once, so that all are of one report: rows.QUEUES_MAX at most
-    lacks_events = bool(days_that_lack_events(day, day))
-    yield csv_lines([HEAD])
+    rows = chosen_rows(user=user, day=day, chosen=chosen).annotate(own_day=Coalesce("local_date", "day_id"))
+    rows_read = rows.values_list("time_zone", "own_day", *COLUMNS)
+    found = read_metadata(lambda: list(rows_read))  # at once, so that all are of one report: rows.QUEUES_MAX at most
+    zone = found[0][0] if found else ""
+    lacks_events = bool(days_that_lack_events(day, day, {day: zone}))
+    more = (lacks_events, zone) if zone else (lacks_events,)
+    yield csv_lines([(*HEAD, TIME_ZONE) if zone else HEAD])
     for begin in range(0, len(found), BATCH):
-        yield csv_lines((*row, lacks_events) for row in found[begin : begin + BATCH])
+        yield csv_lines((*row[1:], *more) for row in found[begin : begin + BATCH])

@@ -33,6 +33,7 @@ from .figures import (
     words_of_change,
     words_of_history,
     words_of_losses,
+    words_of_uneven_hours,
     words_of_warning,
 )
 from .tables import TABLES, Column, DayFigures, Kind, Output
@@ -109,7 +110,10 @@ def word_summary(summary: DaySummary) -> WordedSummary:
     nothing = ""
     if account is None:
         nothing = gettext("Nothing happened") if entry.has_report else gettext("No report of this day")
-    at, span = entry.reported_at, gettext("midnight to midnight UTC")
+    at = entry.reported_at
+    span = gettext("midnight to midnight, %(time_zone)s") % {"time_zone": entry.time_zone}
+    if not entry.time_zone:
+        span = gettext("midnight to midnight UTC")
     return WordedSummary(
         title=f"{name} · {title}" if name else title,
         scope=f"{summary.pool}:{summary.namespace}" if name else "",
@@ -137,6 +141,8 @@ def _remarks(entry: DayEntry) -> list[str]:
     if entry.has_report and not entry.is_complete:
         title, more = gettext("Not the whole day."), gettext("The day is not over: these figures are of a part of it.")
         found.append(f"{title} {more}")
+    if words := words_of_uneven_hours(entry.day, entry.time_zone):
+        found.append(words)
     if entry.lacks_events:
         found.append(words_of_losses())
     return found
@@ -272,7 +278,13 @@ def _hours(account: Account) -> list[PaperTable]:
     """Jobs by hour, with the waiting; of several namespaces that is a table of its own, for it cannot be added up."""
     several = account.reports[:LINES] if account.tells_namespace else ()
     rows = [DayFigures(None, one) for one in account.hours]
-    note = gettext("Hours are UTC; in those that are not listed nothing happened.") if len(rows) < 24 else ""
+    note = gettext("Hours are UTC; in those that are not listed nothing happened.")
+    if account.time_zone:
+        note = gettext("Hours of %(time_zone)s; in those that are not listed nothing happened.") % {
+            "time_zone": account.time_zone
+        }
+    if len(rows) == 24:
+        note = ""
     hours = _paper("hours", rows, note=note, without=("wait_p50", "wait_p95", "wait_p99") if several else ())
     return [hours, _waits(account.hours, several)] if several else [hours]
 

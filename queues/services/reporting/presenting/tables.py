@@ -363,11 +363,18 @@ AT_LEAST: Final = "at_least"
 """The last column in CSV: whether events of the row's day are missing, so that its counts are "at least"."""
 
 
-def as_csv(table: Table, rows: Iterable[Any], *, lacks_events: Callable[[Any], bool]) -> str:
-    """Times in ms and UTC, shares 0 to 1; unknown is empty. `lacks_events`: whether some of a row's day are missing."""
+TIME_ZONE: Final = "time_zone"
+"""After it, of a namespace that has one: in which its days and hours are."""
+
+
+def as_csv(table: Table, rows: Iterable[Any], *, lacks_events: Callable[[Any], bool], time_zone: str = "") -> str:
+    """Times in ms and UTC, shares 0 to 1; unknown is empty. `lacks_events`: whether some of a row's day are missing.
+
+    `time_zone`: of the day and its hours, in a column of its own; "" is UTC, which needs none."""
     columns = table.columns_on(Output.CSV)
-    cells = ([*(without_formula(column.read(row)) for column in columns), lacks_events(row)] for row in rows)
-    return csv_lines([[*(column.key for column in columns), AT_LEAST], *cells])
+    zone = [time_zone] if time_zone else []
+    cells = ([*(without_formula(column.read(row)) for column in columns), lacks_events(row), *zone] for row in rows)
+    return csv_lines([[*(column.key for column in columns), AT_LEAST, *([TIME_ZONE] if zone else [])], *cells])
 
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:

@@ -6,12 +6,15 @@ superusers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from queues.lake.local_days import find_zone, utc_days_of
 from queues.models import Namespace, QueueDay, ReportDay, ReportState, ReportTrigger
 from queues.models.policy import OBJECTIVE_TARGET
 from queues.models.report import ALL_QUEUES, COUNTS, METRIC_PARTS
@@ -58,16 +61,16 @@ def read_queue(*, user: User, day: date, pool: str, namespace: str, queue: str =
 
     Raises NamespaceNotFoundError for what `user` may not see, MetadataUnavailableError.
     """
-    rows = rows_of(user, pool, namespace, queue).filter(day_id=day).select_related("day")
+    rows = rows_of(user, pool, namespace, queue).filter(on_days(day, day)).select_related("day")
     row = read_metadata(rows.first)
-    return None if row is None else report_of(row, entry_of(row.day, for_superuser=sees_everything(user)))
+    return None if row is None else report_of(row, entry_of_row(row, for_superuser=sees_everything(user)))
 
 
 def latest_of_queue(*, user: User, pool: str, namespace: str, queue: str = ALL_QUEUES) -> QueueReport | None:
     """The newest day on which something happened there. Raises as `read_queue`."""
-    rows = rows_of(user, pool, namespace, queue).select_related("day").order_by("-day_id")
-    row = read_metadata(rows.first)
-    return None if row is None else report_of(row, entry_of(row.day, for_superuser=sees_everything(user)))
+    rows = rows_of(user, pool, namespace, queue).select_related("day")
+    row = read_metadata(rows.order_by(Coalesce("local_date", "day_id").desc()).first)
+    return None if row is None else report_of(row, entry_of_row(row, for_superuser=sees_everything(user)))
 
 
 def read_series(
@@ -86,9 +89,9 @@ def read_series(
     """
     wanted = [until - timedelta(days=back) for back in reversed(range(min(max(days, 1), DAYS_MAX)))]
     left_out = [name for name in JSON_FIELDS if not (with_hours and name == "hours")]
-    rows = rows_of(user, pool, namespace, queue).filter(day_id__gte=wanted[0], day_id__lte=until).defer(*left_out)
-    found = {row.day_id: row for row in read_metadata(lambda: list(rows))}
-    reported = reported_days(wanted[0], until)
+    rows = rows_of(user, pool, namespace, queue).filter(on_days(wanted[0], until)).defer(*left_out)
+    found = {row.report_date: row for row in read_metadata(lambda: list(rows))}
+    reported = reported_days(wanted[0], until) | found.keys()
     return tuple(
         SeriesDay(
             day=day,
@@ -106,11 +109,16 @@ def reported_days(begin: date, end: date) -> frozenset[date]:
     return frozenset(read_metadata(lambda: list(rows)))
 
 
-def days_that_lack_events(begin: date, end: date) -> frozenset[date]:
-    """Those of a range, ends included, whose counts are "at least". Raises MetadataUnavailableError."""
-    rows = ReportDay.objects.filter(date__range=(begin, end)).exclude(reported_at=None).exclude(warnings=[])
-    found = read_metadata(lambda: list(rows.values_list("date", "warnings")))
-    return frozenset(day for day, warnings in found if any(one.get("kind") in LOSSES for one in warnings))
+def days_that_lack_events(begin: date, end: date, zones: Mapping[date, str] | None = None) -> frozenset[date]:
+    """Those of a range, ends included, whose counts are "at least". `zones`: of days that are not days of UTC; they
+    lack events if any day of UTC does in which they lie. Raises MetadataUnavailableError."""
+    zones = {day: zone for day, zone in (zones or {}).items() if zone}
+    around = timedelta(days=1 if zones else 0)
+    rows = ReportDay.objects.filter(date__range=(begin - around, end + around)).exclude(reported_at=None)
+    found = read_metadata(lambda: list(rows.exclude(warnings=[]).values_list("date", "warnings")))
+    lacking = {day for day, warnings in found if any(one.get("kind") in LOSSES for one in warnings)}
+    local = {day for day, zone in zones.items() if lacking & utc_days_of(day, find_zone(zone))}
+    return frozenset(local | {day for day in lacking - zones.keys() if begin <= day <= end})
 
 
 def has_demo_days(begin: date, end: date) -> bool:
@@ -119,16 +127,31 @@ def has_demo_days(begin: date, end: date) -> bool:
 
 
 def visible_rows(user: User) -> QuerySet[QueueDay]:
-    """Those that `user` may read, as a query."""
-    if sees_everything(user):
-        return QueueDay.objects.all()
-    return QueueDay.objects.filter(scope__in=Namespace.objects.visible_to(user).order_by().values("pk"))
+    """Those of UTC days that `user` may read, as a query. What several namespaces have in common is told of UTC days,
+    whatever the time zones of their own pages are."""
+    return _visible(user).filter(local_date=None)
+
+
+def own_rows(user: User) -> QuerySet[QueueDay]:
+    """Those that `user` may read of days of a namespace's own, as a query: in its time zone, or else of UTC."""
+    return _visible(user).filter(is_own=True)
 
 
 def rows_of(user: User, pool: str, namespace: str, queue: str) -> QuerySet[QueueDay]:
-    """All days of a queue, or of a namespace, as a query. Raises NamespaceNotFoundError."""
+    """All days of a queue, or of a namespace, as a query: in its time zone. Raises NamespaceNotFoundError."""
     check_visible(user=user, pool=pool, namespace=namespace)
-    return visible_rows(user).filter(pool=pool, namespace=namespace, queue=queue)
+    return own_rows(user).filter(pool=pool, namespace=namespace, queue=queue)
+
+
+def on_days(begin: date, end: date) -> Q:
+    """Rows of `own_rows` that are about days of a range, ends included."""
+    return Q(local_date=None, day_id__gte=begin, day_id__lte=end) | Q(local_date__range=(begin, end))
+
+
+def _visible(user: User) -> QuerySet[QueueDay]:
+    if sees_everything(user):
+        return QueueDay.objects.all()
+    return QueueDay.objects.filter(scope__in=Namespace.objects.visible_to(user).order_by().values("pk"))
 
 
 DAYS_MAX: Final = 400
@@ -167,6 +190,36 @@ def entry_of(day: ReportDay, *, for_superuser: bool) -> DayEntry:
     )
 
 
+def entry_of_row(row: QueueDay, *, for_superuser: bool) -> DayEntry:
+    """The report of the day that a row is about: of UTC, or of a time zone. Raises MetadataUnavailableError."""
+    entry = entry_of(row.day, for_superuser=for_superuser)
+    if row.local_date is None:
+        return entry
+    own = replace(entry, last_event_at=row.last_at, is_complete=bool(row.complete))
+    return local_entry(own, day=row.local_date, time_zone=row.time_zone, for_superuser=for_superuser)
+
+
+def local_entry(entry: DayEntry, *, day: date, time_zone: str, for_superuser: bool) -> DayEntry:
+    """The report of a day of UTC as that of a day of a time zone, which was made with it.
+
+    What is lacking, or made up, of any day of UTC in which that day lies is so of it as well. What is about the day of
+    UTC as a whole is left out: numbers of events and files, and other warnings. Raises MetadataUnavailableError.
+    """
+    rows = ReportDay.objects.filter(pk__in=utc_days_of(day, find_zone(time_zone))).order_by("date")
+    found = read_metadata(lambda: list(rows.values_list("demo", "warnings")))
+    losses = [one for _, warnings in found for one in warnings if one.get("kind") in LOSSES]
+    return replace(
+        entry,
+        day=day,
+        time_zone=time_zone,
+        is_demo=any(demo for demo, _ in found),
+        events=None,
+        files=None,
+        reconciliation=(),
+        warnings=tuple(_warning(one, for_superuser=for_superuser) for one in losses),
+    )
+
+
 def _warning(stored: Mapping[str, str], *, for_superuser: bool) -> ReportWarning:
     kind = stored.get("kind", "")
     return ReportWarning(
@@ -177,7 +230,8 @@ def _warning(stored: Mapping[str, str], *, for_superuser: bool) -> ReportWarning
 
 def row_of(row: QueueDay) -> QueueRow:
     return QueueRow(
-        day=row.day_id,
+        day=row.report_date,
+        time_zone=row.time_zone,
         pool=row.pool,
         namespace=row.namespace,
         queue=row.queue,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from django.utils import timezone
 
-from queues.models import ReportDay, ReportState
+from queues.lake.local_days import find_zone, last_utc_day
+from queues.models import Namespace, ReportDay, ReportState
+from queues.models.report import ALL_QUEUES
 from queues.pools.database import read_metadata
 
 from ....pools.ttl_cache import Recent
 from ...permissions import User, sees_everything
 from ..failures import BadRangeError
 from ..values import DayEntry, DayState, LatestReport
-from .day_reports import DAYS_MAX, entry_of
+from .day_reports import DAYS_MAX, entry_of, entry_of_row, local_entry, rows_of
 
 
 def list_days(*, user: User, most: int = DAYS_MAX) -> tuple[DayEntry, ...]:
@@ -36,8 +39,21 @@ def list_days(*, user: User, most: int = DAYS_MAX) -> tuple[DayEntry, ...]:
     )
 
 
-def find_day(*, user: User, day: date) -> DayEntry:
-    """That day; MISSING if nobody has computed it. Raises MetadataUnavailableError."""
+def find_day(*, user: User, day: date, pool: str = "", namespace: str = "") -> DayEntry:
+    """That day; MISSING if nobody has computed it. `pool`, `namespace`: that day in its time zone.
+
+    Raises NamespaceNotFoundError, MetadataUnavailableError.
+    """
+    if namespace and (zone := time_zone_on(pool=pool, namespace=namespace, day=day)):
+        rows = rows_of(user, pool, namespace, ALL_QUEUES).filter(local_date=day).select_related("day")
+        own = read_metadata(rows.first)
+        if own is not None:
+            return entry_of_row(own, for_superuser=sees_everything(user))
+        row = read_metadata(ReportDay.objects.filter(pk=last_utc_day(day, find_zone(zone)), complete=True).first)
+        if row is None or row.reported_at is None:
+            return DayEntry(day=day, state=DayState.MISSING, time_zone=zone)
+        every = sees_everything(user)
+        return local_entry(entry_of(row, for_superuser=every), day=day, time_zone=zone, for_superuser=every)
     row = read_metadata(ReportDay.objects.filter(pk=day).first)
     if row is None:
         return DayEntry(day=day, state=DayState.MISSING)
@@ -66,6 +82,23 @@ def latest_report(*, user: User) -> LatestReport:
         trouble=next((one for one in entries if one.state == DayState.FAILED or one.is_stalled), None),
         running=running if running and not running.is_stalled else None,
     )
+
+
+def time_zones_on(*, pool: str, namespace: str, days: Iterable[date]) -> dict[date, str]:
+    """The time zones of a namespace's reports of these days; "" is UTC. Raises MetadataUnavailableError."""
+    found = read_metadata(Namespace.objects.filter(pool__name=pool, name=namespace).first)
+    return {day: "" if found is None else found.time_zone_on(day) for day in days}
+
+
+def time_zone_on(*, pool: str, namespace: str, day: date) -> str:
+    """The same of one day."""
+    return time_zones_on(pool=pool, namespace=namespace, days=[day])[day]
+
+
+def local_today(*, pool: str, namespace: str) -> date:
+    """The day that it is in the time zone of a namespace. Raises MetadataUnavailableError."""
+    zone = time_zone_on(pool=pool, namespace=namespace, day=today())
+    return datetime.now(find_zone(zone)).date() if zone else today()
 
 
 def today() -> date:

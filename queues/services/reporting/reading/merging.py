@@ -40,6 +40,8 @@ from .day_reports import (
     entry_of,
     histograms_of,
     hours_of,
+    on_days,
+    own_rows,
     report_of,
     reported_days,
     row_of,
@@ -63,8 +65,9 @@ def merge_range(*, user: User, pool: str, namespace: str, queue: str = ALL_QUEUE
     Raises NamespaceNotFoundError for what `user` may not see, MetadataUnavailableError.
     """
     begin = until - timedelta(days=min(max(days, 1), RANGE_MAX) - 1)
-    found = _read(rows_of(user, pool, namespace, queue).filter(day_id__gte=begin, day_id__lte=until).order_by("day_id"))
-    backlog = found[-1].backlog if found and found[-1].day_id == until else None
+    found = _read(rows_of(user, pool, namespace, queue).filter(on_days(begin, until)))
+    found.sort(key=lambda row: row.report_date)
+    backlog = found[-1].backlog if found and found[-1].report_date == until else None
     return _merge(found, begin, until, backlog)
 
 
@@ -81,7 +84,8 @@ def _read(rows: QuerySet[QueueDay]) -> list[QueueDay]:
 
 
 def _merge(rows: Sequence[QueueDay], begin: date, end: date, backlog: int | None) -> Merged:
-    reported = reported_days(begin, end)
+    reported = reported_days(begin, end) | {row.report_date for row in rows}
+    zones = {row.report_date: row.time_zone for row in rows}
     every = [begin + timedelta(days=count) for count in range((end - begin).days + 1)]
     kept = [histograms_of(row.histograms) for row in rows]
     histograms = {metric: merge(one[metric] for one in kept) for metric in Metric}
@@ -91,7 +95,7 @@ def _merge(rows: Sequence[QueueDay], begin: date, end: date, backlog: int | None
         end=end,
         days=tuple(day for day in every if day in reported),
         missing=tuple(day for day in every if day not in reported),
-        lacking=tuple(sorted(days_that_lack_events(begin, end))),
+        lacking=tuple(sorted(days_that_lack_events(begin, end, zones))),
         figures=_sum(parts, histograms, hour=None, backlog=backlog),
         hours=_hours([hours_of(row) for row in rows], is_one_day=begin == end),
         histograms=histograms,
@@ -307,5 +311,6 @@ def _counted(values: Sequence[int]) -> Figures:
 
 
 def _queues(user: User, day: date, pool: str, namespace: str) -> QuerySet[QueueDay]:
-    rows = visible_rows(user).filter(day_id=day).exclude(queue=ALL_QUEUES)
-    return rows.filter(pool=pool, namespace=namespace) if namespace else rows
+    if not namespace:
+        return visible_rows(user).filter(day_id=day).exclude(queue=ALL_QUEUES)
+    return own_rows(user).filter(on_days(day, day), pool=pool, namespace=namespace).exclude(queue=ALL_QUEUES)
