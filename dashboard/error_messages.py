@@ -33,7 +33,7 @@ class InputMessage:
 
 _NAME: Final = _("Names consist of letters, digits, - and _, at most 255 of them; a queue's does not begin with _.")
 _TEXT: Final = _("The text to look for is too long.")
-_ID: Final = _("That is no id of a job.")
+_ID: Final = _("Not a valid job id.")
 
 _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     (
@@ -44,12 +44,12 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
         (f"invalid cron: {start}", InputMessage(field="cron", words=words))
         for start, words in (
             ("5 fields", _("A cron expression has 5 fields, or 6 with seconds first.")),
-            ("unknown", _("Of such names there are @yearly, @monthly, @weekly, @daily and @hourly.")),
+            ("unknown", _("The supported names are @yearly, @monthly, @weekly, @daily and @hourly.")),
             ("it is never", _("It is never due: none of the months has that day.")),
             ("longer", _("A cron expression has at most 200 characters.")),
         )
     ),
-    ("invalid zone", InputMessage(field="zone", words=_("There is no such time zone: write Europe/Berlin, or UTC."))),
+    ("invalid zone", InputMessage(field="zone", words=_("Unknown time zone: write Europe/Berlin, or UTC."))),
     ("invalid every", InputMessage(field="every", words=_("An interval takes from one second to ten years."))),
     ("invalid at: it has", InputMessage(field="at", words=_("That moment has passed."))),
     ("invalid at: expected", InputMessage(field="at", words=_("When is it due?"))),
@@ -59,7 +59,7 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     ),
     (
         "invalid schedule name: it is",
-        InputMessage(field="name", words=_("No schedule may be called so: the API has another use for this name.")),
+        InputMessage(field="name", words=_("The API reserves this name.")),
     ),
     (
         "invalid schedule name",
@@ -67,7 +67,7 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     ),
     (
         "invalid queue: it has a push",
-        InputMessage(field="queue", words=_("This queue has a push endpoint already: change that one.")),
+        InputMessage(field="queue", words=_("This queue already has a push endpoint: edit that one.")),
     ),
     ("invalid queue", InputMessage(field="queue", words=_NAME)),
     *(
@@ -76,15 +76,15 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
             ("longer", _("A URL has at most 2,048 characters.")),
             ("it has blanks", _("A URL has no blanks and no control characters.")),
             ("it must begin", _("A URL begins with https:// or http://.")),
-            ("credentials", _("No credentials in the URL, please: send them in a header.")),
-            ("a fragment", _("Leave out the # and what follows: no request carries it.")),
+            ("credentials", _("A URL must not have credentials: send them in a header.")),
+            ("a fragment", _("Leave out the fragment (#…): requests do not carry it.")),
             ("its path", _("Characters that are not ASCII must be percent-encoded in a URL.")),
             (
                 "port",
                 _("That port is not allowed: use 80, 443, or one above 1023 that no other protocol is known for."),
             ),
-            ("it", _("There is no valid host in it.")),
-            ("an address with", _("There is no valid host in it.")),
+            ("it", _("The URL has no valid host.")),
+            ("an address with", _("The URL has no valid host.")),
         )
     ),
     (
@@ -128,7 +128,7 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
             ),
         ),
     ),
-    ("invalid overlap", InputMessage(words=_("That is no time for which two secrets may sign."))),
+    ("invalid overlap", InputMessage(words=_("Not a valid overlap of two secrets."))),
     (
         "too many schedules",
         InputMessage(words=_("This namespace has as many schedules as it may have: delete some first.")),
@@ -169,7 +169,7 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     ("queue name", InputMessage(words=_NAME)),
     ("filter text too long", InputMessage(words=_TEXT)),
     ("invalid error", InputMessage(words=_TEXT)),
-    ("invalid day", InputMessage(words=_("There is no such day."))),
+    ("invalid day", InputMessage(words=_("Not a valid day."))),
     ("invalid job id", InputMessage(words=_ID)),
     ("cannot ", InputMessage(words=_("That cannot be done with jobs in this state."))),
 )
@@ -184,7 +184,7 @@ _CRON_FIELDS: Final[Mapping[str, Promise]] = {
     "day-of-week": _("day of the week"),
 }
 
-_UNKNOWN_INPUT: Final = InputMessage(words=_("Something in the address or the form has no meaning here."))
+_UNKNOWN_INPUT: Final = InputMessage(words=_("The URL or the form has a value that is not valid."))
 """What no page of ours asks for: an address was changed by hand, or is of another version."""
 
 
@@ -210,11 +210,13 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "namespace_not_found": _("Not found, or you don't have access"),
     "pool_not_found": _("Not found, or you don't have access"),
     "job_not_found": _("Not found, or you don't have access"),
-    "worker_not_found": _("There is no such worker, or it has not reported lately"),
+    "queue_not_found": _("Queue not found: it has no jobs, was not used in the last 10 minutes, and has no consumers"),
+    "worker_not_found": _("Worker not found, or it has not reported lately"),
     "push_endpoint_not_found": _("Not found, or you don't have access"),
+    "deletion_not_found": _("Not found, or you don't have access"),
     "incident_not_found": _("Not found, or you don't have access"),
     "alert_channel_not_found": _("Not found, or you don't have access"),
-    "workflow_not_found": _("There is no such workflow here, or it was forgotten after it had ended"),
+    "workflow_not_found": _("Workflow not found, or its retention is over"),
     "workflow_conflict": _("The workflow is not in a state in which that can be done"),
     "schedule_not_found": _("Not found, or you don't have access"),
     "schedule_taken": _("This schedule is declared elsewhere, or there is one of that name already"),
@@ -226,6 +228,11 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "layout_mismatch": _("Redis holds the jobs of another version of taskq, or of a pool with other partitions"),
 }
 """By the code of the error, in a sentence."""
+
+
+def sentence_of(code: str) -> str:
+    """The sentence for an error's code; the code itself if there is none."""
+    return str(_SENTENCES.get(code, code))
 
 
 def is_explained(error: TaskqError) -> bool:

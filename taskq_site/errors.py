@@ -20,15 +20,17 @@ _OUTAGES: Final = (OperationalError, InterfaceError)
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: a host that ALLOWED_HOSTS does not list, a path that leaves its directory."""
-    return answer_error(
-        request, 400, "bad request", _("That cannot be answered"), _("This request makes no sense here.")
-    )
+    return answer_error(request, 400, "bad request", _("Bad request"), _("The server cannot process this request."))
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the admin, for what its user has no permission for."""
     return answer_error(
-        request, 403, "forbidden", _("You may not do that"), _("An administrator can give your group more rights.")
+        request,
+        403,
+        "forbidden",
+        _("You don't have permission"),
+        _("An administrator can give your group more rights."),
     )
 
 
@@ -48,7 +50,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
     text = _("The address may be mistyped, or the page is gone.")
-    return answer_error(request, 404, "api not found", _("There is no such page"), text)
+    return answer_error(request, 404, "api not found", _("Page not found"), text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -59,12 +61,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
             503,
             "metadata unavailable",
             _("The database does not answer"),
-            _("Pages cannot be shown right now. Queues go on working: jobs are published, taken and acked."),
+            _("Pages cannot be shown right now. Queues are not affected: jobs are published, consumed and acked."),
         )
         response["Retry-After"] = str(RETRY_AFTER_S)
         return response
-    text = _("It is our mistake, not yours. The log says more.")
-    return answer_error(request, 500, "internal error", _("Something went wrong here"), text)
+    text = _("This is an error in taskq. The server's log has the details.")
+    return answer_error(request, 500, "internal error", _("Something went wrong"), text)
 
 
 def _page_of_the_form(request: HttpRequest) -> str:

@@ -102,7 +102,7 @@ class OrderForm(forms.Form):
         data = self.cleaned_data
         act = JobAct(data["act"])
         if act is JobAct.RESCHEDULE and data["later"] is None and data["at"] is None:
-            raise InputError(gettext("Say when the jobs are to be due."))
+            raise InputError(gettext("Enter when the jobs are due."))
         return Order(
             act=act,
             state=JobState(data["state"]),

@@ -230,18 +230,18 @@ class PublishForm(forms.Form):
             if line.strip():
                 name, is_pair, value = line.partition("=")
                 if not is_pair or not name.strip():
-                    raise ValidationError(gettext("This line is no NAME=VALUE: %(line)s"), params={"line": line[:80]})
+                    raise ValidationError(gettext("Expected NAME=VALUE: %(line)s"), params={"line": line[:80]})
                 attributes[name.strip()] = value.strip()
         return attributes or None
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         if data.get("delay_s") and data.get("at"):
-            self.add_error("at", gettext("Either a delay or a time."))
+            self.add_error("at", gettext("Enter a delay or a time, not both."))
         if data.get("key_ttl_s") and not data.get("key"):
-            self.add_error("key_ttl_s", gettext("Only with a key."))
+            self.add_error("key_ttl_s", gettext("Needs an idempotency key."))
         if data.get("limit_key") and data.get("group"):
-            self.add_error("group", gettext("Either a limit key or a group."))
+            self.add_error("group", gettext("Enter a limit key or a group, not both."))
         decode_body(self, data)
         if len(data.get("bytes", b"")) > constants.BODY_MAX_BYTES:
             self.add_error("body", gettext("A body has at most 1 MiB."))

@@ -110,7 +110,7 @@ class ScheduleForm(forms.Form):
         decode_body(self, data)
         needed = {"cron": "cron", "interval": "every", "once": "at"}.get(data.get("kind", ""))
         if needed and not data.get(needed) and needed not in self.errors:
-            self.add_error(needed, gettext("This is needed."))
+            self.add_error(needed, gettext("This field is required."))
         return data
 
     def schedule_fields(self) -> ScheduleFields:

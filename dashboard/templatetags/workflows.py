@@ -76,7 +76,7 @@ def workflow_pill(state: Any) -> str:
 def workflow_progress(counts: Any) -> SafeString:
     """A bar of all nodes: done, failed, at work, and the rest. `counts` has these names and `total`."""
     parts: Mapping[str, int] = {"ok": counts.done, "bad": counts.failed, "info": counts.working}
-    label = _("%(done)s of %(total)s done, %(failed)s failed, %(working)s at work") % {
+    label = _("%(done)s of %(total)s done, %(failed)s failed, %(working)s working") % {
         "done": counts.done,
         "total": counts.total,
         "failed": counts.failed,

@@ -113,7 +113,7 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
         back = reverse("dashboard:alert_edit", args=[pk])
         return done(request, message=_("A test is being sent; its outcome is shown below."), back=back)
     read_channel(user=request.user, pk=pk)
-    unanswered = confirm_first(request, question=_("Delete this alert channel?"))
+    unanswered = confirm_first(request, question=_("Delete this alert channel?"), button=_("Delete alert channel"))
     if unanswered is not None:
         return unanswered
     delete_channel(user=request.user, pk=pk)

@@ -23,7 +23,7 @@ STATES: Final = (
     ("waiting", _("Waiting")),
     ("working", _("Working")),
     ("overdue", _("Overdue")),
-    ("away", _("Not there now")),
+    ("away", _("Not connected")),
 )
 GROUPINGS: Final = (("consumer", _("By consumer")), ("queue", _("By queue")))
 
@@ -68,7 +68,7 @@ def worker_act(request: HttpRequest, pool: str, namespace: str) -> HttpResponse:
     worker = unquote(request.POST.get("worker", ""))
     if act is WorkerAct.STOP:
         question = gettext("Stop this worker? It finishes the jobs that it runs, and then ends.")
-        unanswered = confirm_first(request, question=question)
+        unanswered = confirm_first(request, question=question, button=gettext("Stop worker"))
         if unanswered is not None:
             return unanswered
     command_worker(user=request.user, pool=pool, namespace=namespace, worker=worker, act=act)

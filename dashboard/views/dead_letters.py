@@ -14,6 +14,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from dashboard.confirmations import confirm_dead_all, confirm_dead_selected
 from dashboard.formatting import number
 from queues.services.dead_letters.actions import (
     NEEDED_FOR_ALL,
@@ -27,6 +28,7 @@ from queues.services.dead_letters.filtering import (
     DeadFilter,
     DeadQueues,
     Position,
+    find_dead_queues,
     position_of,
     read_filter,
     read_position,
@@ -42,10 +44,12 @@ from queues.services.dead_letters.scanning import (
     read_deliveries,
     scan_dead_letters,
 )
+from queues.services.deletions import defer_dead_letters, defer_dead_matches
 from queues.services.errors import InvalidArgumentError
 
 from .dead_groups import groups_of, names_of, said, triage_of
-from .decorators import action, confirm_first, done, is_live, page
+from .decorators import action, confirm, done, is_confirmed, is_live, page
+from .deletions import deferred, own_dead_deletions, wants_undo
 
 NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")
 
@@ -106,10 +110,13 @@ def dead_act(request: HttpRequest) -> HttpResponse:
     letters = request.POST.getlist("letter")
     if scope == SELECTED and not letters:
         return done(request, message=_("Nothing was selected."), back=back, data={"done": 0, "at": None})
-    if (verb, scope) != (DeadVerb.RESPAWN, SELECTED):
-        question = _question(verb, scope, len(letters))
-        if (answer := confirm_first(request, question=question)) is not None:
-            return answer
+    asks = (verb, scope) != (DeadVerb.RESPAWN, SELECTED)
+    if asks and (answer := _confirm(request, verb, scope, chosen, len(letters))) is not None:
+        return answer
+    if verb is DeadVerb.DELETE and wants_undo(request):
+        if scope == SELECTED:
+            return deferred(request, defer_dead_letters(user=request.user, letters=letters), back=back)
+        return deferred(request, defer_dead_matches(user=request.user, chosen=chosen), back=back)
     run = request.POST.get("run", "")
     if scope == SELECTED:
         count = act_on_selected(user=request.user, verb=verb, letters=letters, act_id=run)
@@ -132,13 +139,17 @@ def _read_verb(text: str) -> tuple[DeadVerb, str]:
     return DeadVerb(verb), scope
 
 
-def _question(verb: DeadVerb, scope: str, count: int) -> str:
+def _confirm(
+    request: HttpRequest, verb: DeadVerb, scope: str, chosen: DeadFilter, selected: int
+) -> HttpResponse | None:
+    """What to answer until it is confirmed; the dead letters are counted only to ask."""
     if scope == SELECTED:
-        text = ngettext("Delete %(count)d dead letter for ever?", "Delete %(count)d dead letters for ever?", count)
-        return text % {"count": count}
-    if verb is DeadVerb.DELETE:
-        return _("Delete all dead letters that the filter matches, for ever?")
-    return _("Respawn all dead letters that the filter matches?")
+        return confirm(request, confirm_dead_selected(count=selected, with_undo=wants_undo(request)), count=selected)
+    is_group = "group" in request.POST
+    if is_confirmed(request, word=confirm_dead_all(verb, chosen=chosen, count=0, is_group=is_group).word):
+        return None
+    count = find_dead_queues(user=request.user, chosen=chosen).count
+    return confirm(request, confirm_dead_all(verb, chosen=chosen, count=count, is_group=is_group))
 
 
 def _outcome_message(verb: DeadVerb, count: int) -> str:
@@ -153,13 +164,13 @@ def _batch_message(verb: DeadVerb, batch: DeadBatch) -> str:
     words = [_outcome_message(verb, batch.done)]
     if batch.position is not None:
         text = ngettext(
-            "%(number)s is yet to be looked at: do it again.",
-            "%(number)s are yet to be looked at: do it again.",
+            "%(number)s is left to search: repeat the action.",
+            "%(number)s are left to search: repeat the action.",
             batch.left,
         )
         words.append(text % {"number": number(batch.left)})
     if batch.forbidden:
-        text = _("Those in queues where you may not do this were left alone: %(number)s.")
+        text = _("Skipped in queues where you have no permission: %(number)s.")
         words.append(text % {"number": number(batch.forbidden)})
     return " ".join(words)
 
@@ -207,6 +218,8 @@ def dead(request: HttpRequest) -> HttpResponse:
         "respawns": list_respawns(user=request.user),
         "rows": _rows(dead_queues, letters),
         "is_later": start is not None,
+        "deletions": own_dead_deletions(request),
+        "back": f"{reverse('dashboard:dead')}?{urlencode(fields_of(chosen))}",
         "news_query": _news_query(chosen, dead_queues, is_later=start is not None),
         "next": _next(found, letters),
         "may_act": _may(dead_queues, NEEDED_FOR_SELECTED[DeadVerb.RESPAWN]),

@@ -31,6 +31,7 @@ from queues.engine.errors import StoreUnavailableError
 from queues.services.errors import HTTP_STATUS, TaskqError
 from queues.services.queues.visible_queues import VisiblePools
 
+from ..confirmations import Confirmation
 from ..error_messages import error_message, is_explained
 
 P = ParamSpec("P")
@@ -180,7 +181,7 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Say that nothing was done. Signing in leads back to the page with the button: an action is no page to come to."""
     if wants_json(request):
         return JsonResponse({"error": _("Sign in first.")}, status=401)
-    messages.warning(request, _("Nothing was done: sign in, and do it again."))
+    messages.warning(request, _("Nothing was done: sign in and repeat the action."))
     came_from = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())
     return redirect_to_login(came_from if came_from and is_ours else reverse("dashboard:overview"), reverse(LOGIN))
@@ -201,17 +202,39 @@ def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 _ANSWERS: Final = frozenset({"csrfmiddlewaretoken", "confirmed", "word"})
 
 
-def confirm_first(request: HttpRequest, *, question: str, word: str = "") -> HttpResponse | None:
+def confirm_first(
+    request: HttpRequest, *, question: str, button: str = "", word: str = "", is_safe: bool = False
+) -> HttpResponse | None:
     """None when the form says `confirmed=yes` (and repeats `word`, if there is one); else the answer to give instead.
 
-    That is a page which asks, and sends the same form again; for a script 400.
+    That is a page which asks, and sends the same form again by a button that says `button`; for a script 400.
+    `is_safe`: nothing is lost by it.
     """
-    repeated = not word or request.POST.get("word", "").strip() == word
-    if request.POST.get("confirmed") == "yes" and repeated:
+    if is_confirmed(request, word=word):
         return None
     if wants_json(request):
-        return JsonResponse({"error": _("This has to be confirmed."), "code": "not_confirmed"}, status=400)
+        return JsonResponse({"error": _("This action has to be confirmed."), "code": "not_confirmed"}, status=400)
     fields = [(name, value) for name, values in request.POST.lists() if name not in _ANSWERS for value in values]
     mistyped = request.POST.get("confirmed") == "yes"
-    context = {"question": question, "word": word, "fields": fields, "mistyped": mistyped}
+    context = {
+        "question": question,
+        "button": button,
+        "word": word,
+        "is_safe": is_safe,
+        "fields": fields,
+        "mistyped": mistyped,
+        "back": _page_above(request)[0],
+    }
     return render(request, "dashboard/confirm.html", context, status=400 if mistyped else 200)
+
+
+def is_confirmed(request: HttpRequest, *, word: str = "") -> bool:
+    """Whether the form says `confirmed=yes`, and repeats `word`, if there is one."""
+    return request.POST.get("confirmed") == "yes" and (not word or request.POST.get("word", "").strip() == word)
+
+
+def confirm(request: HttpRequest, asked: Confirmation | None, *, count: int = 1) -> HttpResponse | None:
+    """The same of a confirmation, before an act on `count` jobs; None asks nothing."""
+    if asked is None or count < asked.asks_from:
+        return None
+    return confirm_first(request, question=asked.question, button=asked.button, word=asked.word, is_safe=asked.is_safe)

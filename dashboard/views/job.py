@@ -1,35 +1,32 @@
-"""One job: the way to it from its id, its life, what it carries, what may be done with it."""
+"""One job: its timeline, what it carries, what may be done with it."""
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, date, datetime
-from typing import Final
-from urllib.parse import urlencode
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 
+from dashboard.confirmations import confirm_job
 from dashboard.forms.jobs import OrderForm, whole_number
 from dashboard.job_bodies import BodyForm, read_task_message, show_body
 from dashboard.job_snippets import curl_of, test_of
 from queues.engine.errors import JobNotFoundError, LeaseLostError
 from queues.engine.names import is_job_id
 from queues.engine.values import JobState
+from queues.services.deletions import defer_jobs, deletions_of_queue
 from queues.services.jobs.actions import ChosenJob, JobAct, act_on_jobs
-from queues.services.jobs.finding import search_job
 from queues.services.jobs.gone import read_gone_job
 from queues.services.jobs.page import JobView, read_job
-from queues.services.queues.page import find_place
+from queues.services.queues.page import QueuePlace, find_place
 from queues.services.workers.commands import cancel_running_job
 
-from .decorators import action, confirm_first, done, page
-from .parameters import read_text
-from .queue_actions import question_before, queue_url
-
-_JOB_ID: Final = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])")
+from .decorators import action, confirm, confirm_first, done, page
+from .deletions import deferred, wants_undo
+from .queue_actions import queue_url
 
 
 @page
@@ -53,6 +50,7 @@ def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str
         "body": show_body(view.job.body, form=form),
         "result": None if view.result is None else show_body(view.result, form=form),
         "order": OrderForm(),
+        **_deletions(view.place, job_id),
         "curl": curl_of(view.job, origin=f"{request.scheme}://{request.get_host()}"),
         "test": test_of(view.job),
         "day": _day_of(view.job.published_ms),
@@ -71,8 +69,17 @@ def job_live(request: HttpRequest, pool: str, namespace: str, queue: str, job_id
             raise
         # not an error of the user: it was there when the page was made
         return render(request, "dashboard/_job_gone.html", {"place": place, "job_id": job_id}, status=404)
-    context = {"view": view, "place": place, "job": view.job, "order": OrderForm()}
+    context = {"view": view, "place": place, "job": view.job, "order": OrderForm(), **_deletions(place, job_id)}
     return render(request, "dashboard/_job_life.html", context)
+
+
+def _deletions(place: QueuePlace, job_id: str) -> dict[str, Any]:
+    """Those that name the job, for it to be kept."""
+    rows = [row for row in deletions_of_queue(place=place) if job_id in row.request.get("ids", ())]
+    return {
+        "deletions": rows,
+        "back": reverse("dashboard:job", args=(place.pool, place.namespace, place.queue, job_id)),
+    }
 
 
 @page
@@ -104,11 +111,13 @@ def job_act(request: HttpRequest, pool: str, namespace: str, queue: str, job_id:
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     order = OrderForm(request.POST).order()
     back = reverse("dashboard:job", args=(pool, namespace, queue, job_id))
-    question = question_before(order.act, 1)
-    unanswered = confirm_first(request, question=question) if question else None
+    unanswered = confirm(request, confirm_job(order.act, job_id=job_id, with_undo=wants_undo(request)))
     if unanswered is not None:
         return unanswered
     chosen = ChosenJob(job_id=job_id, attempt=whole_number(request.POST.get("attempt", "")) or 0)
+    if order.act is JobAct.DELETE and wants_undo(request):
+        row = defer_jobs(user=request.user, place=place, order=order, jobs=[chosen])
+        return deferred(request, row, back=back)
     if not act_on_jobs(user=request.user, place=place, order=order, jobs=[chosen]):
         raise LeaseLostError(job_id)
     goes = order.act is JobAct.DELETE or (order.act is JobAct.ACK and "kept" not in request.POST)
@@ -120,13 +129,13 @@ def job_cancel(request: HttpRequest, pool: str, namespace: str, queue: str, job_
     """Have the worker that runs the job end it, if the attempt still is the one that the person saw."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     question = _("Cancel this job? Its task is interrupted, and the job becomes a dead letter.")
-    unanswered = confirm_first(request, question=question)
+    unanswered = confirm_first(request, question=question, button=_("Cancel job"))
     if unanswered is not None:
         return unanswered
     attempt = whole_number(request.POST.get("attempt", "")) or 0
     state = cancel_running_job(user=request.user, place=place, job_id=job_id, attempt=attempt)
     if state is not JobState.WORKING:
-        return done(request, message=_("The job was waiting again: it is deleted."), back=queue_url(place))
+        return done(request, message=_("The job was no longer working: it is deleted."), back=queue_url(place))
     message = _("Job %(job)s is cancelled: its worker was told to end it.") % {"job": job_id}
     return done(request, message=message, back=reverse("dashboard:job", args=(pool, namespace, queue, job_id)))
 
@@ -152,28 +161,12 @@ def _said(act: JobAct) -> str:
     said = {
         JobAct.ACK: _("The job is acked."),
         JobAct.RETRY: _("The job is ready."),
-        JobAct.RELEASE: _("The job is released: its try was not burned."),
-        JobAct.RESCHEDULE: _("The job is due at another time."),
+        JobAct.RELEASE: _("The job is released: the attempt does not count as one of its tries."),
+        JobAct.RESCHEDULE: _("The job is rescheduled."),
         JobAct.RESPAWN: _("The job is ready again, with one more try."),
         JobAct.DELETE: _("The job is deleted."),
     }
     return said[act]
-
-
-@page
-def find(request: HttpRequest) -> HttpResponse:
-    """`/find?q=TEXT`: leads on to the job whose id is in TEXT, or to the queues. 404: no such job, or not theirs."""
-    text = read_text(request, "q")
-    found = _JOB_ID.search(text.upper())
-    if found is None:
-        return redirect(f"{reverse('dashboard:queues')}?{urlencode({'q': text})}" if text else "dashboard:queues")
-    search = search_job(user=request.user, job_id=found[0])
-    if (place := search.found) is not None:
-        return redirect("dashboard:job", place.pool, place.namespace, place.queue, found[0])
-    status = 503 if search.away else 404
-    return render(
-        request, "dashboard/find.html", {"find_text": text, "job_id": found[0], "search": search}, status=status
-    )
 
 
 _AT = "queues/<str:pool>/<str:namespace>/<str:queue>/jobs/<str:job_id>/"
@@ -185,5 +178,4 @@ urlpatterns = [
     path(f"{_AT}raw/<str:part>", job_raw, name="job_raw"),
     path(f"{_AT}act", job_act, name="job_act"),
     path(f"{_AT}cancel", job_cancel, name="job_cancel"),
-    path("find", find, name="find"),
 ]

@@ -77,8 +77,8 @@ def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResp
     chosen = read_act(request, PushAct)
     place = {"pool": pool, "namespace": namespace, "queue": queue}
     check_push_act(user=request.user, **place, act=chosen)
-    question = _question(chosen)
-    unanswered = confirm_first(request, question=question) if question else None
+    question, button = _question(chosen)
+    unanswered = confirm_first(request, question=question, button=button) if question else None
     if unanswered is not None:
         return unanswered
     overlap_s = whole_number(request.POST.get("overlap", str(OVERLAP_DEFAULT_S)))
@@ -91,12 +91,13 @@ def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResp
     return done(request, message=_message(chosen), back=back)
 
 
-def _question(act: PushAct) -> str:
+def _question(act: PushAct) -> tuple[str, str]:
+    """What is asked before, and what the button says; two empty texts: nothing."""
     if act is PushAct.DELETE:
-        return _("Delete this push endpoint? Its jobs stay in the queue.")
+        return _("Delete this push endpoint? Its jobs stay in the queue."), _("Delete push endpoint")
     if act is PushAct.ROTATE:
-        return _("Make a new secret? The receiver has to be given it.")
-    return ""
+        return _("Make a new secret? The receiver has to be given it."), _("Make new secret")
+    return "", ""
 
 
 def _message(act: PushAct) -> str:

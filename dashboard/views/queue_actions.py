@@ -9,11 +9,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from dashboard.confirmations import confirm_all, confirm_empty, confirm_selected
 from dashboard.error_messages import add_input_error
 from dashboard.forms.jobs import OrderForm, read_chosen, read_filter, whole_number, write_query
 from dashboard.forms.queue import PolicyForm, PublishForm, publish_fields
 from queues.engine.errors import InvalidArgumentError
-from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, publish_by_hand
+from queues.services.deletions import defer_empty, defer_jobs, defer_matches
+from queues.services.jobs.actions import JobAct, act_on_jobs, act_on_matches, check_act_on_matches, publish_by_hand
 from queues.services.jobs.page import read_job
 from queues.services.permissions import Role
 from queues.services.policies import policy_for
@@ -25,9 +27,10 @@ from queues.services.queues.actions import (
     save_own_policy,
     set_paused,
 )
-from queues.services.queues.page import QueuePlace, find_place
+from queues.services.queues.page import NO_FILTER, QueuePlace, count_states, find_place
 
-from .decorators import action, confirm_first, done, page, wants_json
+from .decorators import action, confirm, done, page, wants_json
+from .deletions import deferred, wants_undo
 
 INVALID = 400
 
@@ -139,10 +142,11 @@ def empty(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpRe
     """Delete every job of the queue, its name having been typed."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     need(place, Role.ADMIN)
-    question = _("Delete every job of this queue, in every state, for good?")
-    unanswered = confirm_first(request, question=question, word=place.queue)
+    unanswered = confirm(request, confirm_empty(queue=place.queue, count=sum(count_states(place=place).values())))
     if unanswered is not None:
         return unanswered
+    if wants_undo(request):
+        return deferred(request, defer_empty(user=request.user, place=place), back=queue_url(place))
     count = empty_whole_queue(user=request.user, place=place)
     message = ngettext("%(count)d job was deleted.", "%(count)d jobs were deleted.", count) % {"count": count}
     return done(request, message=message, back=queue_url(place), data={"done": count})
@@ -150,18 +154,23 @@ def empty(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpRe
 
 @action
 def act(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
-    """Do something with the jobs that were ticked."""
+    """Do something with the selected jobs."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     order = OrderForm(request.POST).order()
     back = f"{queue_url(place)}?{write_query(order.state, read_filter(request.POST))}"
     values = request.POST.getlist("job")
     if not values:
-        return done(request, message=_("No job was ticked."), back=back, data={"done": 0})
+        return done(request, message=_("No job was selected."), back=back, data={"done": 0})
     chosen = read_chosen(values)
-    question = question_before(order.act, len(chosen))
-    unanswered = confirm_first(request, question=question) if question else None
+    asked = confirm_selected(
+        order.act, state=order.state, queue=place.queue, count=len(chosen), with_undo=wants_undo(request)
+    )
+    unanswered = confirm(request, asked, count=len(chosen))
     if unanswered is not None:
         return unanswered
+    if order.act is JobAct.DELETE and wants_undo(request):
+        row = defer_jobs(user=request.user, place=place, order=order, jobs=chosen)
+        return deferred(request, row, back=back)
     count = act_on_jobs(user=request.user, place=place, order=order, jobs=chosen)
     return done(request, message=outcome(count, len(chosen)), back=back, data={"done": count})
 
@@ -176,9 +185,20 @@ def act_on_all(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     order, wanted = OrderForm(request.POST).order(), read_filter(request.POST)
     back = f"{queue_url(place)}?{write_query(order.state, wanted)}"
-    unanswered = confirm_first(request, question=_question(order.act))
+    check_act_on_matches(place=place, order=order)
+    asked = confirm_all(
+        order.act,
+        state=order.state,
+        queue=place.queue,
+        count=count_states(place=place)[order.state],
+        is_filtered=wanted != NO_FILTER,
+    )
+    unanswered = confirm(request, asked)
     if unanswered is not None:
         return unanswered
+    if order.act is JobAct.DELETE and wants_undo(request):
+        row = defer_matches(user=request.user, place=place, order=order, wanted=wanted)
+        return deferred(request, row, back=back)
     batch = act_on_matches(
         user=request.user,
         place=place,
@@ -197,35 +217,14 @@ def act_on_all(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
     return done(request, message=message, back=back)
 
 
-def _question(act: JobAct) -> str:
-    if act is JobAct.DELETE:
-        return _("Delete all jobs of this state that match, for good?")
-    return _("Do this to all jobs of this state that match?")
-
-
-def question_before(act: JobAct, count: int) -> str:
-    """What a person is asked before jobs are ended; "" for what ends none."""
-    if act is JobAct.DELETE:
-        text = ngettext("Delete %(count)d job for good?", "Delete %(count)d jobs for good?", count)
-    elif act is JobAct.ACK:
-        text = ngettext(
-            "End %(count)d job as if its consumer had acked it?",
-            "End %(count)d jobs as if their consumers had acked them?",
-            count,
-        )
-    else:
-        return ""
-    return text % {"count": count}
-
-
 def outcome(count: int, asked: int) -> str:
     """What was done, and that some jobs had moved on meanwhile."""
     message = ngettext("Done: %(count)d job.", "Done: %(count)d jobs.", count) % {"count": count}
     if count < asked:
         rest = asked - count
         left = ngettext(
-            "%(rest)d job had changed meanwhile and was left alone.",
-            "%(rest)d jobs had changed meanwhile and were left alone.",
+            "%(rest)d job had changed in the meantime and was skipped.",
+            "%(rest)d jobs had changed in the meantime and were skipped.",
             rest,
         )
         message += " " + left % {"rest": rest}

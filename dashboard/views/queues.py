@@ -18,6 +18,7 @@ from dashboard.forms.jobs import OrderForm, filter_fields, read_filter, read_sta
 from dashboard.series import named_series
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
+from queues.services.deletions import Deletion, deletions_of_queue
 from queues.services.incident_watch.visible_incidents import read_last_consumed, read_queue_incidents
 from queues.services.jobs.actions import ACTS, ACTS_ON_ALL, JobAct
 from queues.services.objectives.reading import read_burn_rates
@@ -27,6 +28,7 @@ from queues.services.queues.listing import NAME, SORT_KEYS, STATES, QueueFilter,
 from queues.services.queues.page import (
     NO_FILTER,
     QueuePlace,
+    count_states,
     find_jobs,
     find_place,
     read_distributions,
@@ -36,6 +38,7 @@ from queues.services.queues.page import (
 
 from . import queue_actions
 from .decorators import is_live, keep_last_numbers, page
+from .deletions import deleting
 from .overview import minute_chart, time_axis
 from .parameters import TEXT_MAX, read_text
 from .push import STATES as PUSH_STATES
@@ -70,11 +73,11 @@ STATE_NAMES: Final = (
     ("ready", _("With ready jobs")),
     ("delayed", _("With delayed jobs")),
     ("retry", _("With jobs to retry")),
-    ("working", _("At work")),
+    ("working", _("With working jobs")),
     ("dead", _("With dead letters")),
     ("completed", _("With completed jobs")),
     ("blocked", _("With blocked jobs")),
-    ("grouped", _("With groups that fill")),
+    ("grouped", _("With open groups")),
     ("idle", _("Idle")),
 )
 assert {name for name, _title in STATE_NAMES} == STATES.keys()
@@ -204,7 +207,9 @@ def queue(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpRe
     """The whole page."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     push = {"row": read_endpoint_row(pool=pool, namespace=namespace, queue=queue), "states": PUSH_STATES}
-    return render(request, "dashboard/queue.html", _now(request, place) | _jobs(request, place) | {"push": push})
+    now = _now(request, place)
+    jobs = _jobs(request, place, now["now"].stats.counts, now["deletions"])
+    return render(request, "dashboard/queue.html", now | jobs | {"push": push})
 
 
 @page
@@ -218,7 +223,8 @@ def queue_live(request: HttpRequest, pool: str, namespace: str, queue: str) -> H
 def queue_jobs(request: HttpRequest, pool: str, namespace: str, queue: str) -> HttpResponse:
     """The jobs alone: for the first page to stay up to date, and for a scan to go on."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
-    return render(request, "dashboard/_queue_jobs.html", _jobs(request, place))
+    context = _jobs(request, place, count_states(place=place), deletions_of_queue(place=place))
+    return render(request, "dashboard/_queue_jobs.html", context)
 
 
 def _now(request: HttpRequest, place: QueuePlace) -> Context:
@@ -235,6 +241,8 @@ def _now(request: HttpRequest, place: QueuePlace) -> Context:
         "burning": burning,
         "tabs": tabs,
         "live_query": write_query(state, wanted),
+        "deletions": deletions_of_queue(place=place),
+        "back": f"{queue_actions.queue_url(place)}?{write_query(state, wanted)}",
         **_incidents(request, place),
     }
 
@@ -248,7 +256,9 @@ def _incidents(request: HttpRequest, place: QueuePlace) -> Context:
     return {"incidents": shown, "last_consumed": read_last_consumed(**named) if is_idle else None}
 
 
-def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
+def _jobs(
+    request: HttpRequest, place: QueuePlace, counts: Mapping[JobState, int], deletions: Sequence[Deletion]
+) -> Context:
     state, wanted = read_state(request.GET), read_filter(request.GET)
     after = request.GET.get("after") or None
     found = find_jobs(place=place, state=state, wanted=wanted, after=after)
@@ -266,11 +276,14 @@ def _jobs(request: HttpRequest, place: QueuePlace) -> Context:
         "is_filtered": is_filtered,
         "is_first": after is None,
         "is_live": after is None and not is_filtered,
+        "state_count": counts[state],
         "query": write_query(state, wanted),
+        "own_query": write_query(state, wanted, after=after),
         "next_query": next_query if found.after else "",
         "acts": ACTS[state] if place.may_operate else (),
         "acts_on_all": on_all if place.may_operate else (),
         "order": OrderForm(),
+        **deleting(deletions, state),
     }
 
 

@@ -121,7 +121,8 @@ def schedule_act(request: HttpRequest, pool: str, namespace: str, schedule: str)
     named = {"pool": pool, "namespace": namespace, "schedule": schedule}
     check_may_edit(user=request.user, pool=pool, namespace=namespace)
     if act is ScheduleAct.DELETE:
-        unanswered = confirm_first(request, question=_("Delete this schedule and its history? Its jobs stay."))
+        question = _("Delete this schedule and its history? Its jobs stay.")
+        unanswered = confirm_first(request, question=question, button=_("Delete schedule"))
         if unanswered is not None:
             return unanswered
     fire = act_on_schedule(user=request.user, pool=pool, namespace=namespace, name=schedule, act=act)
@@ -170,7 +171,7 @@ def _save_form(request: HttpRequest, form: ScheduleForm, named: dict[str, str], 
         add_input_error(form, error)
         return _show_form(request, form, named)
     except ScheduleTakenError:
-        form.add_error("name" if is_new else None, _("There is a schedule of this name already."))
+        form.add_error("name" if is_new else None, _("A schedule with this name already exists."))
         return _show_form(request, form, named)
     back = reverse("dashboard:schedule", kwargs={"pool": pool, "namespace": namespace, "schedule": name})
     return done(request, message=_("The schedule is saved."), back=back)

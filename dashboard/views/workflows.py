@@ -125,7 +125,7 @@ def workflow_act(request: HttpRequest, pool: str, namespace: str, workflow_id: s
         said = ngettext("%(n)s job runs again.", "%(n)s jobs run again.", count) % {"n": count}
         return done(request, message=said, back=back, data={"jobs": count})
     question = _("Cancel this workflow? Jobs that have not begun are deleted, and those that run are interrupted.")
-    unanswered = confirm_first(request, question=question)
+    unanswered = confirm_first(request, question=question, button=_("Cancel workflow"))
     if unanswered is not None:
         return unanswered
     has_changed = cancel_workflow(user=request.user, **named)

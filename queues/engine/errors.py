@@ -47,6 +47,16 @@ class JobNotFoundError(TaskqError):
         self.job_id = job_id
 
 
+class QueueNotFoundError(TaskqError):
+    """There is no such queue: it holds nothing, was not used in the last ten minutes, and no consumer waits on it."""
+
+    code = "queue_not_found"
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(f"queue not found: {queue}")
+        self.queue = queue
+
+
 class DependenciesClosedError(TaskqError):
     """The job takes no more dependencies: it was closed, or was not published open, or one of them has failed."""
 

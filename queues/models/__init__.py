@@ -7,6 +7,7 @@ Jobs are in Redis only.
 from .activity import Activity, ActivityAction
 from .alert import AlertChannel, AlertDelivery, AlertEvent, AlertTransport
 from .dead_letters import ErrorTriage, RespawnPlan, RespawnState
+from .deletion import DeletionKind, DeletionPhase, PendingDeletion
 from .deploy import Deploy
 from .incident import (
     Incident,
@@ -33,6 +34,8 @@ __all__ = [
     "AlertEvent",
     "AlertTransport",
     "CatchUp",
+    "DeletionKind",
+    "DeletionPhase",
     "Deploy",
     "ErrorTriage",
     "FireOutcome",
@@ -46,6 +49,7 @@ __all__ = [
     "Namespace",
     "ObjectiveWindow",
     "Overlap",
+    "PendingDeletion",
     "Pool",
     "PushEndpoint",
     "QueueDay",

@@ -98,7 +98,7 @@ def validate_time_zone(name: str) -> None:
         find_zone(name)
     except UnknownZoneError as error:
         raise ValidationError(
-            _("No such time zone. Expected a name of the IANA database, such as Europe/Berlin or Asia/Shanghai."),
+            _("Unknown time zone. Expected a name of the IANA database, such as Europe/Berlin or Asia/Shanghai."),
             code="invalid_time_zone",
         ) from error
 

@@ -14,6 +14,7 @@ from django.db import close_old_connections
 from queues.engine import Counts
 
 from .dead_letters import DeadLetterChores
+from .deletions import DeletionChore
 from .incidents import IncidentChores
 from .lake_upkeep import INTERVAL_S as LAKE_INTERVAL_S
 from .lake_upkeep import LakeUpkeep
@@ -31,6 +32,7 @@ SUMMARY_INTERVAL_S: Final = 60.0
 CHECK_INTERVAL_S: Final = 600.0
 """How often the log warns of a Redis that may lose jobs, for as long as it may."""
 HEARTBEAT_INTERVAL_S: Final = 1.0
+DELETIONS_INTERVAL_S: Final = 1.0
 INCIDENTS_INTERVAL_S: Final = 5.0
 ALERTS_INTERVAL_S: Final = 2.0
 RESPAWN_INTERVAL_S: Final = 1.0
@@ -57,8 +59,9 @@ class BackgroundService:
     `list_pools` is asked again and again, so that pools come and go while it runs. Each of `heartbeats` is called every
     second, to tell others that this process works (how each role does, the pool's Redis is told).
     `check_pools` is called at the start and then every CHECK_INTERVAL_S, to log what is wrong with a pool's Redis.
-    `nightly` makes the reports that are due; `incidents` looks for what is wrong, and sends alerts; `lake` deletes old
-    days from the event lake; `dead_letters` respawns at a rate, and counts muted ones.
+    `nightly` makes the reports that are due; `incidents` looks for what is wrong, and sends alerts; `deletions` deletes
+    what people asked for and did not undo; `lake` deletes old days from the event lake; `dead_letters` respawns at a
+    rate, and counts muted ones.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class BackgroundService:
         heartbeats: Sequence[Callable[[], object]] = (),
         nightly: NightlyReports | None = None,
         incidents: IncidentChores | None = None,
+        deletions: DeletionChore | None = None,
         lake: LakeUpkeep | None = None,
         dead_letters: DeadLetterChores | None = None,
     ) -> None:
@@ -77,6 +81,7 @@ class BackgroundService:
         self._heartbeats = heartbeats
         self._nightly = nightly
         self._incidents = incidents
+        self._deletions = deletions
         self._lake = lake
         self._dead_letters = dead_letters
         self._stopping = threading.Event()
@@ -110,6 +115,8 @@ class BackgroundService:
         if self._incidents is not None:
             scheduler.add_chore("incidents", self._incidents.look, interval_s=INCIDENTS_INTERVAL_S)
             scheduler.add_chore("alerts", self._incidents.send, interval_s=ALERTS_INTERVAL_S)
+        if self._deletions is not None:
+            scheduler.add_chore("deletions", self._deletions.tick, interval_s=DELETIONS_INTERVAL_S)
         if self._dead_letters is not None:
             scheduler.add_chore("respawns", self._dead_letters.respawn, interval_s=RESPAWN_INTERVAL_S)
             scheduler.add_chore("muted", self._dead_letters.count, interval_s=MUTED_INTERVAL_S)

@@ -32,7 +32,7 @@ STARTING: Final = ErrorPage(
     error="pages unavailable",
     title=gettext_lazy("Pages are starting"),
     text=gettext_lazy(
-        "The process that shows them is not there right now. Queues go on working: jobs are published, taken and acked."
+        "The process that serves pages is restarting. Queues are not affected: jobs are published, consumed and acked."
     ),
     is_retried=True,
 )
@@ -47,14 +47,14 @@ TOO_SLOW: Final = ErrorPage(
     status=503,
     error="page took too long",
     title=gettext_lazy("This page took too long"),
-    text=gettext_lazy("It was given up, so that others do not wait for it. Queues go on working."),
+    text=gettext_lazy("The request timed out. Queues are not affected."),
     is_retried=True,
 )
 TOO_SLOW_TO_SAY: Final = ErrorPage(
     status=503,
     error="took too long: it may have been done",
     title=gettext_lazy("This took too long"),
-    text=gettext_lazy("It was given up before it could say how it went. It may be done: look before you repeat it."),
+    text=gettext_lazy("The request timed out. The change may have been made: check before you repeat it."),
 )
 BODY_TOO_LARGE: Final = ErrorPage(
     status=413,
@@ -72,7 +72,9 @@ NO_DATABASE: Final = ErrorPage(
     status=503,
     error="metadata unavailable",
     title=gettext_lazy("The database does not answer"),
-    text=gettext_lazy("Pages cannot be shown right now. Queues go on working: jobs are published, taken and acked."),
+    text=gettext_lazy(
+        "Pages cannot be shown right now. Queues are not affected: jobs are published, consumed and acked."
+    ),
     is_retried=True,
 )
 

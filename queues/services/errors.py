@@ -99,6 +99,15 @@ class WorkerNotFoundError(TaskqError):
         super().__init__("worker not found")
 
 
+class DeletionNotFoundError(TaskqError):
+    """There is no such deletion, or not for this reader."""
+
+    code = "deletion_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("deletion not found")
+
+
 class IncidentNotFoundError(TaskqError):
     """There is no such incident, or not for this reader."""
 
@@ -188,6 +197,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "lease_lost": 409,
     "result_too_large": 413,
     "job_not_found": 404,
+    "queue_not_found": 404,
     "dependencies_closed": 409,
     "limit_reached": 429,
     "workflow_not_found": 404,
@@ -210,6 +220,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "namespace_not_found": 404,
     "worker_not_found": 404,
     "push_endpoint_not_found": 404,
+    "deletion_not_found": 404,
     "incident_not_found": 404,
     "alert_channel_not_found": 404,
     "schedule_not_found": 404,

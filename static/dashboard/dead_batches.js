@@ -14,6 +14,7 @@ export class Run {
     this.says = dialog.querySelector("[role=status]");
     this.cancel = dialog.querySelector("[data-cancel]");
     this.close = dialog.querySelector("[data-close]");
+    this.again = dialog.querySelector("[data-again]");
   }
 
   async begin() {
@@ -22,9 +23,12 @@ export class Run {
     this.bar.removeAttribute("value");
     this.says.textContent = "";
     this.cancel.hidden = false;
-    this.close.hidden = true;
+    this.close.hidden = this.again.hidden = true;
+    this.hasFailed = false;
+    this.again.onclick = () => (dialog.close(), this.begin()); // from where it stopped
     this.cancel.onclick = () => (this.isCancelled = true);
-    this.close.onclick = () => location.assign(location.pathname + withoutPlace());
+    // What failed before it did anything leaves the page with its selection.
+    this.close.onclick = () => (this.hasFailed && !this.done ? dialog.close() : location.assign(location.pathname + withoutPlace()));
     dialog.oncancel = (event) => event.preventDefault(); // Escape cancels the run, and leaves its outcome to be read
     dialog.onkeydown = (event) => {
       if (event.key === "Escape") this.isCancelled = true;
@@ -44,15 +48,21 @@ export class Run {
           body: new URLSearchParams(this.fields),
         });
         answer = await response.json();
-        if (!response.ok) return `${fill(this.words.failed, this)} ${answer.error}`;
+        if (!response.ok) return this.fail(answer.error);
       } catch {
-        return `${fill(this.words.failed, this)} ${this.words.away}`;
+        return this.fail(this.words.away);
       }
+      if (answer.deletion) return location.reload(); // it waits, and the page says so, with a button to undo it
       this.show(answer);
       if (!answer.at) return fill(this.words.finished, this);
       this.fields.set("at", answer.at);
       this.fields.set("before_ms", answer.before_ms);
     }
+  }
+
+  fail(why) {
+    this.hasFailed = true;
+    return `${fill(this.words.failed, this)} ${why}`;
   }
 
   show(answer) {
@@ -69,7 +79,8 @@ export class Run {
     this.says.textContent = outcome + left;
     this.cancel.hidden = true;
     this.close.hidden = false;
-    this.close.focus();
+    this.again.hidden = !this.hasFailed;
+    (this.hasFailed ? this.again : this.close).focus();
   }
 }
 

@@ -1,18 +1,29 @@
-// <form data-confirm="Really?" data-confirm-word="queue-name" data-confirm-safe>: asks before it is sent, the word having to be
-// typed if there is one; then the form goes off with confirmed=yes (and the word), which the server insists upon.
-// A button's own data-confirm comes before the form's; data-confirm-no: what the button that does nothing says. Also: a menu closes when one clicks elsewhere or presses Escape.
+// <form data-confirm="Delete 3 jobs?" data-confirm-yes="Delete 3 jobs" data-confirm-word="queue-name" data-confirm-safe>: asks
+// before it is sent, by a button that says what it does; a word has to be typed if there is one. Then the form is sent with
+// confirmed=yes (and the word), which the server insists upon. A button's own data-confirm comes before the form's.
+// data-confirm-yes: else the button says what the one pressed said. data-confirm-no: what the button that does nothing says.
+// {count} in either text: data-count of the row with the button, else the number of rows that are selected in the form; data-confirm-from: fewer rows are not asked about.
+// Also: a menu closes when one clicks elsewhere or presses Escape.
+import { language, selectedIn } from "./selection.js";
+
 const dialog = document.getElementById("confirm");
 const word = document.getElementById("confirm-word");
 const yes = document.getElementById("confirm-yes");
 const no = document.getElementById("confirm-no");
 const usualNo = no?.textContent ?? "";
+const usualYes = yes?.textContent ?? "";
 let asked; // {form, submitter, expected}
 
+const sourceOf = (form, submitter) => (submitter?.dataset.confirm ? submitter : form);
+
 function ask(form, submitter) {
-  const source = submitter?.dataset.confirm ? submitter : form;
+  const source = sourceOf(form, submitter);
   const expected = source.dataset.confirmWord ?? "";
+  const count = Number(submitter?.closest("[data-count]")?.dataset.count ?? selectedIn(form));
+  const fill = (text) => text.replaceAll("{count}", count.toLocaleString(language));
   asked = { form, submitter, expected };
-  document.getElementById("confirm-question").textContent = source.dataset.confirm;
+  document.getElementById("confirm-question").textContent = fill(source.dataset.confirm);
+  yes.textContent = fill(source.dataset.confirmYes ?? submitter?.textContent.trim().replace(/…$/, "") ?? usualYes);
   document.getElementById("confirm-typed").hidden = !expected;
   document.getElementById("confirm-expected").textContent = expected;
   word.value = "";
@@ -38,6 +49,8 @@ document.addEventListener(
     const form = event.target;
     if (!form.dataset.confirm && !event.submitter?.dataset.confirm) return;
     if (form.dataset.answered) return;
+    const { confirmFrom } = sourceOf(form, event.submitter).dataset;
+    if (confirmFrom && selectedIn(form) < Number(confirmFrom)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     ask(form, event.submitter);

@@ -257,7 +257,7 @@ class Broker(ABC):
 
     @abstractmethod
     def pause(self, queue: str) -> Work[bool]:
-        """False: it was paused already."""
+        """False: it was paused already. Raises QueueNotFoundError for one that does not exist."""
 
     @abstractmethod
     def resume(self, queue: str) -> Work[bool]:

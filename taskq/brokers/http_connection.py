@@ -26,6 +26,7 @@ from queues.engine import (
     LimitReachedError,
     NodeNotFoundError,
     NotReplicatedError,
+    QueueNotFoundError,
     ResultTooLargeError,
     StoreFullError,
     StoreUnavailableError,
@@ -246,6 +247,8 @@ class HttpConnection(Broker):
             )
         if status == 404 and text == "job not found":
             return JobNotFoundError(call.job_id)
+        if status == 404 and text == "queue not found":
+            return QueueNotFoundError(call.path.partition("/")[0])
         if status == 404 and text == "workflow not found":
             return WorkflowNotFoundError()
         if status == 404 and text == "node not found":

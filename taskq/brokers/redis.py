@@ -420,7 +420,7 @@ class RedisBroker(Broker):
         return _EngineWork(lambda engine: _run_now(self._queue(engine, queue), job_ids))
 
     def pause(self, queue: str) -> Work[bool]:
-        return _EngineWork(lambda engine: pause(self._queue(engine, queue)))
+        return _EngineWork(lambda engine: pause(self._queue(engine, queue), must_exist=True))
 
     def resume(self, queue: str) -> Work[bool]:
         return _EngineWork(lambda engine: resume(self._queue(engine, queue)))

@@ -10,7 +10,7 @@ from tests.browser.service import Shop
 
 def test_a_consumer_that_begins_to_wait_appears_by_itself(page: Page, shop: Shop) -> None:
     page.goto("/consumers/?q=night-shift")
-    expect(page.get_by_role("heading", name="Nobody matches")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching consumers")).to_be_visible()
 
     shop.wait_for_job("night-work", consumer="night-shift-7")
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import ADDRESS_ERROR, SMTP_ERROR, Shop
+from tests.browser.watching import Watch
 from tests.support.waiting import wait_until
 
 
@@ -26,10 +27,10 @@ def test_all_that_match_a_filter_are_respawned_and_no_others(width: str, open_pa
     keep_picture(page, f"dead-filtered-{width}")
 
     page.get_by_role("button", name="Respawn all that match").click()
-    question = page.get_by_role("dialog", name="Respawn all dead letters that the filter matches?")
+    question = page.get_by_role("dialog", name="Respawn every match among 65 dead letters of")
     expect(question).to_be_visible()
     assert find_barriers(page) == []
-    question.get_by_role("button", name="Yes, do it").click()
+    question.get_by_role("button", name="Respawn all matches").click()
     progress = page.get_by_role("dialog", name="Respawning")
     expect(progress.get_by_role("status")).to_contain_text("60 done")
     keep_picture(page, f"dead-respawned-{width}", full_page=False)
@@ -50,18 +51,26 @@ def test_what_is_asked_can_be_taken_back(page: Page, shop: Shop) -> None:
     assert shop.count("claims", "dead") == 3
 
 
-def test_selected_ones_are_deleted_after_a_question(page: Page, shop: Shop) -> None:
+def test_selected_ones_are_deleted_after_a_question(page: Page, shop: Shop, watches: list[Watch]) -> None:
     shop.bury("refusals", ADDRESS_ERROR, jobs=3)
     page.goto("/dead/?queue=refusals")
 
     page.locator("#dead-rows input[type=checkbox]").nth(0).check()
     page.locator("#dead-rows input[type=checkbox]").nth(1).check()
+    watches[0].expected.append("ERR_FAILED")
+    page.route("**/dead/act", lambda route: route.abort(), times=1)
     page.get_by_role("button", name="Delete selected").click()
-    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
-    page.get_by_role("dialog", name="Deleting").get_by_role("button", name="Close").click()
+    question = page.get_by_role("dialog", name="Delete 2 dead letters?")
+    question.get_by_role("button", name="Delete 2 jobs").click()
+    failed = page.get_by_role("dialog", name="Deleting")
+    expect(failed.get_by_role("status")).to_contain_text("the server does not answer.")
+    expect(page.locator("#dead-rows input:checked")).to_have_count(2)
+    failed.get_by_role("button", name="Try again").click()
 
-    expect(page.locator("#dead-rows tr")).to_have_count(1)
-    assert shop.count("refusals", "dead") == 1
+    pending = page.get_by_role("status").filter(has_text="Deleting 2 dead letters.")
+    pending.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status").filter(has_text="Undone: no job was deleted.")).to_be_visible()
+    assert shop.count("refusals", "dead") == 3
 
 
 REST_MS = 35_000
@@ -102,13 +111,13 @@ def test_who_has_selected_some_is_told_and_keeps_what_is_seen(page: Page, shop: 
     shop.bury("guarantees", ADDRESS_ERROR, jobs=1)
     look_again(page)
 
-    news = page.get_by_role("status").filter(has_text="1 job has died here since you looked.")
+    news = page.get_by_role("status").filter(has_text="1 job has died since this page was loaded.")
     expect(news).to_be_visible()
     expect(page.locator("#dead-rows tr")).to_have_count(2)
     expect(page.locator("#dead-rows input[type=checkbox]").first).to_be_checked()
     assert find_barriers(page) == []
     keep_picture(page, "dead-news-desktop")
-    news.get_by_role("link", name="Show how it is now").click()
+    news.get_by_role("link", name="Refresh").click()
     expect(page.locator("#dead-rows tr")).to_have_count(3)
 
 

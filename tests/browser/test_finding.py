@@ -6,7 +6,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.looking import keep_picture, sticks_out
+from tests.browser.conftest import OpenPage
+from tests.browser.looking import SOON_MS, find_barriers, keep_picture, sticks_out
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
 
@@ -43,7 +44,7 @@ def test_an_id_that_is_not_there_is_said_not_to_be(page: Page, watches: list[Wat
 
     page.goto("/find?q=01ARZ3NDEKTSV4RRFFQ69G5FAV")
 
-    expect(page.get_by_role("heading", name="No such job")).to_be_visible()
+    expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
 
 
 def test_part_of_a_name_leads_to_the_queues_that_have_it(page: Page) -> None:
@@ -53,3 +54,42 @@ def test_part_of_a_name_leads_to_the_queues_that_have_it(page: Page) -> None:
 
     expect(page).to_have_url(re.compile(r"/queues/\?q=newslett$"))
     expect(page.get_by_role("link", name="newsletter").first).to_be_visible()
+
+
+def test_the_palette_leads_to_pages_and_queues_and_acts_on_them(open_page: OpenPage, shop: Shop) -> None:
+    shop.put("parcels-abroad", b"a parcel")
+    page = open_page(dark=True)
+    page.goto("/reports/")
+
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Go to a page or queue")
+    expect(field).to_be_focused()
+    expect(page.get_by_role("option", name="Overview")).to_have_attribute("aria-selected", "true")
+    assert find_barriers(page) == []
+    keep_picture(page, "palette-dark", full_page=False)
+    page.keyboard.type("workf")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{shop.url}/workflows/")
+
+    page.goto("/queues/?q=parcels-abroad")
+    expect(page.get_by_role("link", name="parcels-abroad")).to_be_visible(timeout=SOON_MS)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("pause parcels-a")
+    expect(page.get_by_role("option", name="Pause parcels-abroad")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").filter(has_text="Paused: nothing is delivered")).to_be_visible()
+    assert shop.call("GET", "/api/demo/parcels-abroad")[0] == 404
+
+
+def test_the_palette_fits_a_phone_and_closes(phone: Page) -> None:
+    phone.goto("/consumers/")
+    phone.keyboard.press("Control+k")
+    phone.get_by_role("combobox", name="Go to").fill("q")
+    expect(phone.get_by_role("option", name="Queues")).to_be_visible()
+    assert sticks_out(phone) == []
+    assert find_barriers(phone) == []
+    keep_picture(phone, "palette-phone", full_page=False)
+
+    phone.keyboard.press("Escape")
+    expect(phone.get_by_role("combobox", name="Go to")).to_be_hidden()

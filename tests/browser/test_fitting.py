@@ -44,7 +44,7 @@ def test_the_bar_keeps_to_one_line_while_there_is_no_answer(page: Page) -> None:
 def test_what_a_consumer_does_stands_apart_from_where_it_is(phone: Page, shop: Shop) -> None:
     shop.wait_for_job("night-desk", consumer="porter-1", timeout_s=1)
     phone.goto("/consumers/?q=porter-1")
-    pill = phone.get_by_text("not there now", exact=True)
+    pill = phone.get_by_text("not connected", exact=True)
     expect(pill).to_be_visible(timeout=25_000)
 
     state, place = phone.locator("td[data-label='State']"), phone.locator("td[data-label='From']")

@@ -118,7 +118,7 @@ def test_an_incident_is_acknowledged_from_the_list_and_noted_on_its_page(seeded:
     page.get_by_role("textbox", name="Note").fill("the partner's gateway is down")
     page.get_by_role("button", name="Add note").click()
     expect(page.locator(".timeline")).to_contain_text("the partner's gateway is down")
-    page.get_by_role("button", name="Take acknowledgement back").click()
+    page.get_by_role("button", name="Remove acknowledgement").click()
     expect(page.get_by_role("button", name="Acknowledge")).to_be_visible()
 
 

@@ -46,7 +46,7 @@ def test_a_search_in_a_queue(page: Page, shop: Shop, watches: list[Watch]) -> No
 
     expect(page.get_by_role("link", name=needle)).to_be_visible()
     expect(more.get_by_role("alert")).to_have_count(0)
-    expect(page.locator("[data-scan-on]")).to_have_text("Scan on")
+    expect(page.locator("[data-scan-on]")).to_have_text("Keep searching")
 
 
 def test_an_act_on_everything_tells_it_in_the_language_of_the_page(
@@ -73,7 +73,7 @@ def test_what_the_server_says_is_shown(page: Page, shop: Shop, watches: list[Wat
     told = {"error": "Redis does not answer", "code": "store_unavailable"}
     page.route("**/dead/more?*", lambda route: route.fulfill(status=503, json=told))
 
-    page.get_by_role("button", name="Look at the rest").click()
+    page.get_by_role("button", name="Search the rest").click()
 
     expect(page.locator("#dead-rest").get_by_role("alert")).to_have_text("It did not go on: Redis does not answer")
     keep_picture(page, "dead-look-failed-desktop", full_page=False)

@@ -33,7 +33,7 @@ def test_all_of_a_state_are_rescheduled_to_it(page: Page, shop: Shop) -> None:
     every.locator("summary").click()
     every.get_by_label("Or at").fill(NOON)
     every.get_by_role("button", name="Reschedule").click()
-    page.get_by_role("dialog").get_by_role("button", name="Yes, do it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reschedule 1 job").click()
     expect(page.locator("#bulk-said")).to_contain_text("1 done")
 
     page.goto(f"/queues/default/demo/ferries/jobs/{job_id}/")
@@ -47,6 +47,6 @@ def test_a_form_that_comes_back_has_what_was_typed(page: Page, watches: list[Wat
     page.get_by_label("Or due at").fill(NOON)
     page.get_by_role("button", name="Publish", exact=True).click()
 
-    expect(page.get_by_text("Either a delay or a time.")).to_be_visible()
+    expect(page.get_by_text("Enter a delay or a time, not both.")).to_be_visible()
     expect(page.get_by_label("Or due at")).to_have_value(NOON.removesuffix(":00"))
     expect(page.locator(".field").filter(has_text="Or due at").locator(".help")).to_have_text(f"= {NOON_IN_UTC}")

@@ -18,11 +18,11 @@ def test_a_person_signs_in_and_out(open_page: OpenPage, shop: Shop) -> None:
     assert find_barriers(page) == []
     keep_picture(page, "login-desktop")
 
-    page.get_by_label("Name").fill(shop.username)
+    page.get_by_label("Username").fill(shop.username)
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("do not match")
-    page.get_by_label("Name").fill(shop.username)
+    expect(page.get_by_role("alert")).to_contain_text("Wrong username or password.")
+    page.get_by_label("Username").fill(shop.username)
     page.get_by_label("Password").fill(shop.password)
     page.get_by_label("Password").press("Enter")
 

@@ -34,7 +34,7 @@ def say(engine: Engine, worker: str, percent: float, job_id: str, *, state: str 
 
 def test_a_worker_and_its_progress_appear_by_themselves(page: Page, shop: Shop, engine: Engine) -> None:
     page.goto("/workers/?q=studio-1")
-    expect(page.get_by_role("heading", name="No worker matches")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching workers")).to_be_visible()
     shop.put("rendering", b'{"task":"film.render"}')
     job_id = shop.take("rendering", consumer="studio-1", ttr=600)
 
@@ -112,7 +112,7 @@ def test_a_worker_that_ends_goes_from_the_page(page: Page, engine: Engine) -> No
     )
     engine.run(worker_beat(last, since_ms=0, ends=True))
 
-    expect(page.get_by_role("heading", name="No worker matches")).to_be_visible(timeout=SOON_MS)
+    expect(page.get_by_role("heading", name="No matching workers")).to_be_visible(timeout=SOON_MS)
 
 
 TASKS = """
@@ -167,5 +167,5 @@ def test_a_real_worker_is_followed_and_does_as_it_is_told(
     expect(worker).to_contain_text("takes no more jobs", timeout=SOON_MS)
     worker.get_by_role("button", name="Stop").click()
     page.get_by_role("dialog").get_by_role("button", name="Yes").click()
-    expect(page.get_by_role("heading", name="No worker matches")).to_be_visible(timeout=SOON_MS)
+    expect(page.get_by_role("heading", name="No matching workers")).to_be_visible(timeout=SOON_MS)
     assert real_worker.wait(timeout=20) == 0

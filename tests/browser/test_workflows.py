@@ -110,7 +110,7 @@ def test_what_happens_is_seen_where_it_was_and_only_that_is_fetched(page: Page, 
     assert middles_of(split, join) == places
     assert sizes
     assert max(sizes) < FEW_BYTES
-    expect(page.locator(".tile").filter(has_text="At work").locator("dd")).to_have_text("1", timeout=SOON_MS)
+    expect(page.locator(".tile").filter(has_text="Working").locator("dd")).to_have_text("1", timeout=SOON_MS)
 
 
 def test_a_node_is_found_by_name_and_leads_to_its_job(page: Page, shop: Shop) -> None:
@@ -185,7 +185,7 @@ def test_a_phone_and_a_reader_in_the_dark_see_it_too(open_page: OpenPage, fan: s
 
 def test_the_bar_has_room_for_all_pages_and_the_search(page: Page) -> None:
     page.goto("/reports/")
-    find = page.get_by_role("searchbox", name="Find a job by its id, or a queue by its name")
+    find = page.get_by_role("searchbox", name="Find a job by its id or key, or a queue by its name")
     assert find.evaluate(PLACEHOLDER_FITS), "the placeholder is cut off"
     assert page.locator(".bar-links").evaluate("(links) => links.scrollWidth <= links.clientWidth")
 

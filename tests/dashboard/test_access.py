@@ -115,7 +115,7 @@ def test_what_a_form_found_wrong_is_told_and_escaped(alice: Client) -> None:
 def test_the_engines_own_words_are_not_repeated(alice: Client) -> None:
     told = alice.get("/page/argument").text
 
-    assert "has no meaning here" in told
+    assert "a value that is not valid" in told
     assert "limit" not in told
 
 
@@ -158,7 +158,7 @@ def test_who_was_signed_out_comes_back_to_the_page_with_the_button(came_from: st
     answer = stranger.post("/act", CONFIRMED, headers={"Referer": came_from})
 
     assert answer["Location"] == f"/login/?next={leads_to}"
-    assert "Nothing was done: sign in, and do it again." in stranger.get(answer["Location"]).text
+    assert "Nothing was done: sign in and repeat the action." in stranger.get(answer["Location"]).text
 
 
 def test_an_action_needs_the_csrf_token() -> None:

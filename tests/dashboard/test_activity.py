@@ -40,7 +40,7 @@ def shown(browser: Client, **query: str) -> list[str]:
 
 
 def test_an_empty_log_says_what_will_be_in_it(people: People) -> None:
-    assert "Nothing has been done yet" in people.alice.browser.get("/activity/").text
+    assert "No activity yet" in people.alice.browser.get("/activity/").text
     assert "Nothing matches" in people.alice.browser.get("/activity/?who=alice").text
 
 

@@ -195,7 +195,7 @@ def test_where_nobody_matches_the_page_leads_back(engine: Engine, alice: User) -
 
     text = seen_by(alice, "?q=nobody&by=queue")
 
-    assert "Nobody matches" in text
+    assert "No matching consumers" in text
     assert 'href="?by=queue"' in text
 
 

@@ -187,6 +187,10 @@ def test_what_cannot_be_taken_back_is_asked_about_first(people: People, do: str)
     assert counts("mail") == {JobState.DEAD: 1}
     repeated = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text))
     del repeated["csrfmiddlewaretoken"], repeated["next"]
+    if do == "delete-all":
+        assert "Delete every match among 1 dead letter of several queues?" in page.text
+        assert people.alice.browser.post("/dead/act", repeated).status_code == 400
+        repeated["word"] = "delete"
     assert people.alice.browser.post("/dead/act", repeated).status_code == 302
     assert JobState.DEAD not in counts("mail")
 
@@ -218,9 +222,10 @@ def test_without_scripts_one_batch_is_done_and_the_rest_announced(
     monkeypatch.setattr(dead_acts, "ENOUGH", 4)
     bury("shop", "mail", ["a"] * 8)
 
-    answer = people.alice.browser.post("/dead/act", {"do": "delete-all", "confirmed": "yes"}, follow=True)
+    sure = {"confirmed": "yes", "word": "delete"}
+    answer = people.alice.browser.post("/dead/act", {"do": "delete-all"} | sure, follow=True)
 
-    assert "5 dead letters deleted. 3 are yet to be looked at: do it again." in answer.text
+    assert "5 dead letters deleted. 3 are left to search: repeat the action." in answer.text
 
 
 def test_nothing_selected_is_nothing_done(people: People) -> None:

@@ -45,7 +45,9 @@ def test_a_group_is_respawned_or_deleted_from_its_row(people: People) -> None:
     assert {"respawn-all:boom%3A%20%3Cn%3E", "delete-all:550%20no%20such%20host"} <= set(buttons)
 
     assert act(people.alice.browser, group="respawn-all:boom%3A%20%3Cn%3E").json()["done"] == 2
-    assert act(people.alice.browser, group="delete-all:550%20no%20such%20host").json()["done"] == 1
+    assert act(people.alice.browser, group="delete-all:550%20no%20such%20host").status_code == 400
+    sure = {"group": "delete-all:550%20no%20such%20host", "word": "delete"}
+    assert act(people.alice.browser, **sure).json()["done"] == 1
     assert counts("mail") == {JobState.READY: 2}
 
 

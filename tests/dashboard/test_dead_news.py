@@ -51,11 +51,11 @@ def test_what_died_since_is_counted_in_the_namespaces_of_the_person_alone(people
     bury("shop", "mail", ["timeout"])
     bury("shop", "pay", ["timeout", "boom"])
 
-    assert news(people.alice.browser, of_alice).startswith("3 jobs have died here since you looked.")
+    assert news(people.alice.browser, of_alice).startswith("3 jobs have died since this page was loaded.")
     assert news(people.charlie.browser, of_charlie) == ""
 
 
-@pytest.mark.parametrize(("query", "told"), [({"queue": "mail"}, "1 job has died here"), ({"queue": "pay"}, "")])
+@pytest.mark.parametrize(("query", "told"), [({"queue": "mail"}, "1 job has died since"), ({"queue": "pay"}, "")])
 def test_news_is_of_what_the_filter_means(people: People, query: dict[str, str], told: str) -> None:
     bury("shop", "mail", ["timeout"])
     bury("shop", "pay", ["timeout"])
@@ -82,7 +82,7 @@ def test_a_death_beside_a_respawn_is_not_missed(people: People) -> None:
     respawn(people.alice.browser, job_id)
     bury("shop", "mail", ["timeout"])
 
-    assert news(people.alice.browser, url).startswith("1 job has died here since you looked.")
+    assert news(people.alice.browser, url).startswith("1 job has died since this page was loaded.")
 
 
 def test_a_later_page_hears_of_deaths_alone(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_later_page_hears_of_deaths_alone(people: People, monkeypatch: pytest.
 
     bury("shop", "mail", ["timeout"], now_ms=int(query["before_ms"]) + 1_000)
 
-    assert news(people.alice.browser, url).startswith("1 job has died here since you looked.")
+    assert news(people.alice.browser, url).startswith("1 job has died since this page was loaded.")
 
 
 def test_no_dead_letter_is_read_for_it(people: People, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,17 @@
-"""The search box: from a job's id to the job, for whom it is shown to."""
+"""The search box and the command palette: from what is typed to jobs, queues and pages, for whom they are shown to."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from queues.engine import PublishOptions, open_engine, publish
+from queues.engine import Engine, PublishOptions, open_engine, publish
 from queues.models import Namespace, Pool
+from queues.services import search
+from tests.dashboard.surveyor import Surveyor
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,3 +98,82 @@ def test_what_is_no_id_is_looked_for_among_the_queues(job: str) -> None:
     assert alice.get("/find", {"q": "order & more"})["Location"] == "/queues/?q=order+%26+more"
     assert alice.get("/find")["Location"] == "/queues/"
     assert alice.get("/find", {"q": UNKNOWN + "X"})["Location"] == f"/queues/?q={UNKNOWN}X"
+
+
+@pytest.fixture
+def engine(job: str, redis_url: str) -> Iterator[Engine]:
+    """With queues that pumps know of: `orders`, `orders-eu` and 40 for mails of Alice's, `orders` of Charlie's."""
+    engine = open_engine(redis_url)
+    for namespace, queue, key in (("alices", "orders-eu", "order-7"), ("charlies", "orders", "order-7")):
+        engine.run(publish(engine.queue(namespace, queue), [b"x"], PublishOptions(key=key)))
+    for number in range(40):
+        engine.run(publish(engine.queue("alices", f"mails-{number:03}"), [b"x"], PublishOptions()))
+    Surveyor(engine).look()
+    yield engine
+    engine.close()
+
+
+def found(client: Client, text: str) -> str:
+    answer = client.get("/find", {"q": text})
+    return str(answer["Location"]) if answer.status_code == 302 else answer.text
+
+
+@pytest.mark.parametrize("text", ["orders", " Orders ", "alices/orders", "default:alices/orders"])
+def test_the_exact_name_of_a_queue_leads_there(engine: Engine, text: str) -> None:
+    assert found(browser("alice", "shop"), text) == "/queues/default/alices/orders/"
+
+
+def test_a_name_that_several_queues_have_lists_them(engine: Engine) -> None:
+    listed = found(browser("root", superuser=True), "orders")
+
+    assert "/queues/default/alices/orders/" in listed
+    assert "/queues/default/charlies/orders/" in listed
+    assert "/queues/default/alices/orders-eu/" not in listed
+
+
+def test_an_idempotency_key_leads_to_its_job(engine: Engine) -> None:
+    mine = found(browser("alice", "shop"), "order-7")
+
+    assert mine.startswith("/queues/default/alices/orders-eu/jobs/")
+    assert found(browser("root", superuser=True), "order-7").count("/jobs/") == 2
+
+
+def test_the_beginning_of_an_id_leads_to_its_job(engine: Engine, job: str) -> None:
+    assert found(browser("alice", "shop"), job[:24].lower()) == place(job)
+    assert found(browser("charlie", "strangers"), job[:24]) == f"/queues/?q={job[:24]}"
+
+
+def test_a_search_that_would_take_too_long_says_that_it_is_not_whole(
+    engine: Engine, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "SCANS_MAX", 1)
+
+    assert "Not everything could be searched" in found(browser("root", superuser=True), job[:6])
+
+
+def offered(client: Client, text: str) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for item in client.get("/palette", {"q": text}).json()["items"]:
+        groups.setdefault(item["group"], []).append(item["title"])
+    return groups
+
+
+def test_the_palette_offers_pages_queues_and_what_one_may_do(engine: Engine) -> None:
+    reader, root = browser("alice", "shop"), browser("root", superuser=True)
+
+    assert offered(reader, "orders") == {
+        "Queues": ["orders", "orders-eu"],
+        "Actions": ["Dead letters of orders", "Dead letters of orders-eu"],
+        "Search": ["Search for “orders”"],
+    }
+    assert offered(reader, "dead")["Pages"] == ["Dead letters"]
+    assert "Admin" not in offered(reader, "")["Pages"]
+    assert offered(root, "pause orders-eu")["Actions"] == ["Pause orders-eu"]
+    assert "Delete all jobs from orders-eu…" in offered(root, "orders-eu")["Actions"]
+
+
+def test_the_palette_lists_little_of_very_many_queues(engine: Engine) -> None:
+    listed = offered(browser("root", superuser=True), "MAIL")
+
+    assert len(listed["Queues"]) == 8
+    assert len(listed["Actions"]) == 15

@@ -48,6 +48,7 @@ def test_a_group_that_a_namespace_is_taken_from_no_longer_sees_it(people: People
 
 
 def test_a_permission_that_is_taken_away_is_gone_at_the_next_act(people: People) -> None:
+    bury(SHOP, "mail", ["the glass broke"])
     assert people.olga.browser.post(f"{HERS}pause").status_code == 302
 
     Group.objects.get(name="operators").permissions.clear()
@@ -58,6 +59,7 @@ def test_a_permission_that_is_taken_away_is_gone_at_the_next_act(people: People)
 
 def test_a_permission_in_another_namespace_opens_nothing_here(people: People) -> None:
     people.bob.user.groups.add(Group.objects.get(name="charlie's group"))
+    bury("bank", "mail", ["the glass broke"])
 
     assert people.bob.browser.post(f"/queues/{POOL}/bank/mail/pause").status_code == 302
     assert people.bob.browser.post(f"{HERS}pause").status_code == 403

@@ -310,7 +310,7 @@ def test_the_status_is_one_sentence(engine: Engine, surveyor: Surveyor, people: 
         found = re.search(r'<p class="status">(.*?)</p>', page(people.bob.browser))
         return found[1] if found else ""
 
-    assert status() == "default: No pump has ever been heard of."
+    assert status() == "default: No pump has ever reported."
     put(engine, SHOP, "orders")
     surveyor.look()
     assert status() == "All is well: 1 ready, 0 working, 0/s acked."

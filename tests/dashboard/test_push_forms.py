@@ -74,9 +74,9 @@ def test_a_form_makes_an_endpoint_and_shows_its_secret_once(alice: Client) -> No
         ({"url": "ftp://example.org/"}, "url", "A URL begins with https:// or http://."),
         ({"url": "http://169.254.169.254/latest"}, "url", "public addresses only"),
         ({"url": "http://localhost:8000/"}, "url", "public addresses only"),
-        ({"url": "https://me:secret@example.org/"}, "url", "No credentials"),
+        ({"url": "https://me:secret@example.org/"}, "url", "A URL must not have credentials"),
         ({"url": "https://example.org:6379/"}, "url", "That port is not allowed"),
-        ({"url": "https://"}, "url", "There is no valid host in it."),
+        ({"url": "https://"}, "url", "The URL has no valid host."),
         ({"queue": "_hidden"}, "queue", "Names consist of letters"),
         ({"queue": "a b"}, "queue", "Names consist of letters"),
         ({"timeout_s": "0"}, "timeout_s", "From 1 to 300 seconds."),
@@ -113,7 +113,7 @@ def test_all_that_is_wrong_is_said_at_once(alice: Client) -> None:
 def test_a_queue_that_has_an_endpoint_gets_no_second_one(alice: Client, endpoint: PushEndpoint) -> None:
     answer = alice.post(NEW, FORM)
 
-    assert errors(answer.text) == {"queue": "This queue has a push endpoint already: change that one."}
+    assert errors(answer.text) == {"queue": "This queue already has a push endpoint: edit that one."}
     endpoint.refresh_from_db()
     assert endpoint.url == "https://h.example/a"
 

@@ -102,7 +102,7 @@ def test_a_namespace_that_one_may_not_see_is_not_listed(people: People, endpoint
 
     assert "hooks.example" not in text
     assert "No push endpoints yet" in text
-    assert "Nothing to see yet" in people.dave.browser.get("/push/").text
+    assert "Nothing here yet" in people.dave.browser.get("/push/").text
     assert "No push endpoint matches" in people.bob.browser.get("/push/?q=nothing").text
 
 
@@ -172,7 +172,7 @@ def test_why_it_is_paused_is_shown(people: People, endpoint: PushEndpoint) -> No
 
     text = words(people.bob.browser.get(PAGE).text)
 
-    assert "The receiver said that it is gone: 410 Gone: unsubscribed" in text
+    assert "The receiver is gone: 410 Gone: unsubscribed" in text
 
 
 def test_a_new_secret_is_shown_once_to_an_administrator(people: People, endpoint: PushEndpoint) -> None:

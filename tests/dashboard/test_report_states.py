@@ -133,7 +133,7 @@ def test_a_run_that_fell_silent_is_not_taken_for_work(people: People) -> None:
     long_ago = timezone.now() - timedelta(minutes=5)
     report_day(DAY, [], state=ReportState.RUNNING, reported_at=None, beat_at=long_ago, stage="reading")
 
-    assert "is silent" in text_of(people.bob.browser, AT)
+    assert "has stopped reporting" in text_of(people.bob.browser, AT)
 
 
 def test_warnings_are_told_and_their_texts_are_for_superusers(people: People) -> None:

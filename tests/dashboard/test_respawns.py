@@ -118,7 +118,7 @@ def test_it_can_be_stopped_and_the_rest_stays_dead(people: People) -> None:
     url = f"/dead/respawns/{plan().pk}/stop"
 
     assert f'action="{url}"' in page
-    assert "4 yet to be looked at" in page
+    assert "4 left to search" in page
     refused = [person.browser.post(url).status_code for person in (people.bob, people.charlie)]
     stopped = people.olga.browser.post(url, follow=True)
 

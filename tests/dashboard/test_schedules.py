@@ -96,7 +96,7 @@ def test_it_does_not_take_the_name_of_another(alice: Client) -> None:
     answer = alice.post(NEW, FORM | {"cron": "@daily"})
 
     assert answer.status_code == 400
-    assert "There is a schedule of this name already." in answer.text
+    assert "A schedule with this name already exists." in answer.text
     assert Schedule.objects.get().cron == "30 2 * * *"
 
 
@@ -105,14 +105,14 @@ def test_it_does_not_take_the_name_of_another(alice: Client) -> None:
     [
         ({"cron": "61 * * * *"}, "The minute &quot;61&quot; cannot be read; allowed are 0-59."),
         ({"cron": "* * *"}, "A cron expression has 5 fields, or 6 with seconds first."),
-        ({"cron": ""}, "This is needed."),
-        ({"zone": "Mars/Base"}, "There is no such time zone"),
+        ({"cron": ""}, "This field is required."),
+        ({"zone": "Mars/Base"}, "Unknown time zone"),
         ({"kind": "interval", "every": "0.1", "unit": "1"}, "An interval takes from one second to ten years."),
         ({"kind": "once", "at": "2001-01-01T00:00:00"}, "That moment has passed."),
         ({"jitter_s": "86400"}, "Jitter must be shorter than the time between two fires."),
         ({"queue": "_x"}, "Names consist of letters"),
         ({"name": "a b"}, "Letters, digits, -, _, . and : only"),
-        ({"name": "peek"}, "No schedule may be called so"),
+        ({"name": "peek"}, "The API reserves this name"),
         ({"backoff": "often"}, "Expected none, fixed:S"),
         ({"encoding": "base64", "body": "?"}, "This is not base64."),
     ],
@@ -138,7 +138,7 @@ def test_with_scripts_the_preview_is_a_fragment(alice: Client) -> None:
 
     assert alice.get("/schedules/preview", timing).text.count("-01-01 00:00:00 +08:00") == 10
     assert "cannot be read" in alice.get("/schedules/preview", timing | {"cron": "61 * * * *"}).text
-    assert "next 10 fires are listed here" in alice.get("/schedules/preview", {"kind": "cron"}).text
+    assert "to see its next 10 fires" in alice.get("/schedules/preview", {"kind": "cron"}).text
 
 
 def test_the_form_of_an_existing_one_brings_back_what_it_is(alice: Client) -> None:

@@ -14,7 +14,7 @@ def test_signing_in_leads_to_the_overview_and_out_again() -> None:
     client = Client()
 
     refused = client.post("/login/", {"username": "alice", "password": "wrong"})
-    assert "do not match" in refused.content.decode()
+    assert "Wrong username or password" in refused.content.decode()
     entered = client.post("/login/", {"username": "alice", "password": "open sesame"})
     assert entered["Location"] == "/"
     assert client.get("/").status_code == 200

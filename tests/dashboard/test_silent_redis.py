@@ -115,7 +115,7 @@ def test_of_an_act_that_was_not_answered_nobody_says_that_it_was_not_done(
         answer = visited.alice.browser.post(f"{AT}pause")
 
     assert answer.status_code == 503
-    assert "Whether this was done is not known" in answer.text
+    assert "It is not known whether the change was made" in answer.text
 
 
 def test_an_open_page_is_told_since_when_there_is_no_answer_and_keeps_its_numbers(

@@ -101,7 +101,7 @@ def test_a_worker_of_another_namespace_is_not_told_anything(engine: Engine, peop
 def test_a_worker_that_is_gone_or_an_act_that_is_none_is_refused(engine: Engine, people: People) -> None:
     gone = tell(people.olga.browser, "quiet")
     assert gone.status_code == 404
-    assert gone.json()["error"] == "There is no such worker, or it has not reported lately"
+    assert gone.json()["error"] == "Worker not found, or it has not reported lately"
     beat(engine, WORKER)
     for act in ("", "cancel", "explode"):
         assert tell(people.olga.browser, act).status_code == 400
@@ -200,7 +200,7 @@ def test_a_job_that_waits_again_by_then_is_deleted_and_that_is_said(
 
     monkeypatch.setattr(worker_actions, "cancel_job", released_before)
 
-    assert cancel(people.olga.browser, job_id).json()["message"] == "The job was waiting again: it is deleted."
+    assert cancel(people.olga.browser, job_id).json()["message"] == "The job was no longer working: it is deleted."
 
     assert shop.state_of(job_id) is None
     assert commands(engine) == []

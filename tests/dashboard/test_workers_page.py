@@ -95,10 +95,10 @@ def test_the_fragment_is_what_the_page_has(engine: Engine, people: People) -> No
 def test_where_no_worker_runs_the_page_says_how_to_start_one(people: People) -> None:
     text = page(people.bob.browser)
 
-    assert "No worker runs" in text
+    assert "No running workers" in text
     assert "taskq worker tasks" in text
-    assert "No worker matches" in page(people.bob.browser, "?q=nobody")
-    assert "Nothing to see yet" in page(people.dave.browser)
+    assert "No matching workers" in page(people.bob.browser, "?q=nobody")
+    assert "Nothing here yet" in page(people.dave.browser)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import InvalidArgumentError, JobState, destroy, fail, list_queues, pause, publish, resume, stats
+from queues.engine import (
+    InvalidArgumentError,
+    JobState,
+    QueueNotFoundError,
+    delete_jobs,
+    destroy,
+    fail,
+    list_queues,
+    pause,
+    publish,
+    resume,
+    stats,
+)
 from queues.engine.constants import DELETE_BATCH
 
 from .world import START_MS, STATES, World, plain
@@ -36,6 +48,23 @@ def test_a_pause_is_shown_and_outlives_the_jobs(world: World) -> None:
     world.run(resume(world.queue, now_ms=world.now_ms))
     assert not world.run(stats(world.queue, now_ms=world.now_ms)).paused
     assert world.run(list_queues(world.engine.layout, "shop")).names == ()
+
+
+def test_a_queue_that_does_not_exist_can_be_left_alone_by_a_pause(world: World) -> None:
+    with pytest.raises(QueueNotFoundError, match="orders"):
+        world.run(pause(world.queue, must_exist=True, now_ms=world.now_ms))
+    assert world.run(list_queues(world.engine.layout, "shop")).names == ()
+
+    world.publish_one()
+    assert world.run(pause(world.queue, must_exist=True, now_ms=world.now_ms))
+
+
+def test_a_queue_that_is_empty_for_the_moment_can_be_paused(world: World) -> None:
+    job_id = world.publish_one()
+    world.run(delete_jobs(world.queue, [job_id], now_ms=world.now_ms))
+    assert world.run(list_queues(world.engine.layout, "shop")).names == ()
+
+    assert world.run(pause(world.queue, must_exist=True, now_ms=world.now_ms))
 
 
 def test_publishing_to_a_paused_queue_goes_on(world: World) -> None:

@@ -598,7 +598,11 @@ class Walk(RuleBasedStateMachine):
 
     # Delete and respawn (L, M)
 
-    @rule(name=queues, numbers=st.lists(picks, min_size=1, max_size=6), only=st.sampled_from(("", "", "dead", "retry")))
+    @rule(
+        name=queues,
+        numbers=st.lists(picks, min_size=1, max_size=6),
+        only=st.sampled_from(("", "", "dead", "retry", "ready")),
+    )
     def delete(self, name: str, numbers: list[int], only: str) -> None:
         ids = [self.pick(name, number, *JobState) for number in numbers]
         deleted = self.run(delete_jobs(self._queue(name), ids, only=only, now_ms=self.now))

@@ -157,8 +157,8 @@ def test_a_key_makes_a_second_publish_a_duplicate_until_it_ends(client: Client, 
 
 
 def test_a_paused_queue_takes_publishes_and_hands_nothing_out(client: Client, queue: str) -> None:
-    client.call("POST", f"/api/{{ns}}/{queue}/pause")
     job_id = client.publish(queue)
+    client.call("POST", f"/api/{{ns}}/{queue}/pause")
     assert client.call("GET", f"/api/{{ns}}/{queue}").status == 404
     assert client.call("GET", f"/api/{{ns}}/{queue}/stats").json["paused"] is True
 

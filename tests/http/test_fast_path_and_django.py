@@ -211,8 +211,9 @@ def test_attempts_fence_off_late_consumers(play: Play) -> None:
 
 
 def test_a_paused_queue_hands_nothing_out(play: Play) -> None:
-    assert play.call("POST /api/demo/{queue}/pause").status == 200
+    assert play.call("POST /api/demo/{queue}/pause").status == 404
     assert play.call("PUT /api/demo/{queue}", b"job").status == 201
+    assert play.call("POST /api/demo/{queue}/pause").status == 200
     assert play.call("GET /api/demo/{queue}").status == 404
     assert play.call("GET /api/demo/{queue}?timeout=1").status == 404
     assert play.call("POST /api/demo/{queue}/resume").status == 200

@@ -171,6 +171,7 @@ def test_looking_at_queues_and_jobs_and_acting_on_them(place: Place) -> None:
     assert place.run("pause", "default") == "paused\n"
     assert json.loads(place.run("stats", "default", "--json"))["paused"] is True
     assert place.run("resume", "default") == "resumed\n"
+    assert "queue not found: defualt" in place.run("pause", "defualt", status=1)
     place.run("jobs", "default", "--limit=-1", status=2)
 
 

@@ -130,8 +130,8 @@ async def flush_group(request: ApiRequest, context: ApiContext) -> ApiResponse:
 
 
 async def pause(request: ApiRequest, context: ApiContext) -> ApiResponse:
-    """Deliver nothing until resumed."""
-    changed = await context.run(request, pause_queue)
+    """Deliver nothing until resumed; a queue that does not exist is not made by it."""
+    changed = await context.run(request, lambda queue: pause_queue(queue, must_exist=True))
     return json_response(200, {"msg": "paused", "changed": changed})
 
 

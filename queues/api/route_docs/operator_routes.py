@@ -333,7 +333,14 @@ STATS: Final = Documentation(
 PAUSE: Final = Documentation(
     group="queues",
     summary="Pause: the queue takes publishes and delivers nothing",
-    replies=(Reply(200, "`changed`: false if it was paused already", {"msg": "paused", "changed": True}),),
+    replies=(
+        Reply(200, "`changed`: false if it was paused already", {"msg": "paused", "changed": True}),
+        Reply(
+            404,
+            "it holds nothing, was not used in the last ten minutes, and no consumer waits on it",
+            {"error": "queue not found"},
+        ),
+    ),
 )
 RESUME: Final = Documentation(
     group="queues",

@@ -31,7 +31,7 @@
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   cap          bytes    the event stream's
---   only         "" or the state (not ready) a job must be in to be deleted
+--   only         "" or the state a job must be in to be deleted
 --   budget       bytes     of records and results: the first of the ids, at least one
 --   ...          job ids
 -- REPLIES
@@ -39,10 +39,21 @@
 -- INCLUDES registry events remove bulk
 local sets = {working = working, delayed = delayed, retry = retry, dead = dead, completed = completed,
   blocked = blocked, grouped = grouped}
+
+-- Ready is a job that is in none of the sets.
+local function is_in_state(id)
+  if only == '' then return true end
+  if only ~= 'ready' then return redis.call('ZSCORE', sets[only], id) end
+  for _, set in pairs(sets) do
+    if redis.call('ZSCORE', set, id) then return false end
+  end
+  return true
+end
+
 local ids = first_within({unpack(ARGV, REST)}, tonumber(budget), jobs, results)
 local count = 0
 for _, id in ipairs(ids) do
-  local ended = (only == '' or redis.call('ZSCORE', sets[only], id)) and remove_job(id)
+  local ended = is_in_state(id) and remove_job(id)
   if ended then
     count = count + 1
     emit('deleted', id, '', '', '', ended)

@@ -11,14 +11,21 @@
 --   prio         zset     for the wake-up on resume
 --   waiting      zset     queues on which consumers wait
 --   lines        zset     ready jobs with limit keys
+--   active       zset     queues that were used lately
 -- ARGV
 --   now_ms       ms or ""
 --   queue        namespace/queue
 --   channel      of the partition's wake-ups
 --   paused       1 = pause, 0 = resume
+--   must_exist   1 = pause only a queue that exists
 -- REPLIES
 --   ok           changed   1 if it was not so before
+--   missing      it holds nothing, was not used in the last ten minutes, and no consumer waits on it
 -- INCLUDES ready wake registry
+if paused == '1' and must_exist == '1' and not redis.call('ZSCORE', queues, queue)
+  and not redis.call('ZSCORE', active, queue) and tonumber(redis.call('ZSCORE', waiting, queue) or 0) < now then
+  return {'missing'}
+end
 local was = redis.call('HDEL', flags, 'p:' .. queue)
 if paused == '1' then
   redis.call('HSET', flags, 'p:' .. queue, now)

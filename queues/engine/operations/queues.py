@@ -6,7 +6,7 @@ import heapq
 import secrets
 
 from .. import constants
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, QueueNotFoundError
 from ..keys import Layout, QueueKeys, deletion_keys, partition_keys
 from ..operation import Operation, Plan, Reply, clock_argument, expect_ok, paced
 from ..queue_values import QueuePage
@@ -37,9 +37,13 @@ def list_queues(layout: Layout, namespace: str, *, after: str | None = None, lim
     return QueuePage(names=names[:limit], after=names[limit - 1] if len(names) > limit else None)
 
 
-def pause(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
-    """Make a queue deliver nothing; publishes go on. Whether it was not paused before."""
-    return _set_paused(queue, True, now_ms)
+def pause(queue: QueueKeys, *, must_exist: bool = False, now_ms: int | None = None) -> Operation[bool]:
+    """Make a queue deliver nothing; publishes go on. Whether it was not paused before.
+
+    With `must_exist` raises QueueNotFoundError, and changes nothing, if the queue holds no job and no idempotency key,
+    was not used in the last ten minutes, and no consumer waits on it.
+    """
+    return _set_paused(queue, True, now_ms, must_exist=must_exist)
 
 
 def resume(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
@@ -47,9 +51,14 @@ def resume(queue: QueueKeys, *, now_ms: int | None = None) -> Operation[bool]:
     return _set_paused(queue, False, now_ms)
 
 
-def _set_paused(queue: QueueKeys, paused: bool, now_ms: int | None) -> Operation[bool]:
-    args = (clock_argument(now_ms), queue.name, queue.channel, 1 if paused else 0)
-    return Operation(_PAUSE, queue.select(_PAUSE.keys), args, lambda reply: bool(expect_ok(_PAUSE, reply)[0]))
+def _set_paused(queue: QueueKeys, paused: bool, now_ms: int | None, *, must_exist: bool = False) -> Operation[bool]:
+    def decode(reply: Reply) -> bool:
+        if reply[0] == b"missing":
+            raise QueueNotFoundError(queue.queue)
+        return bool(expect_ok(_PAUSE, reply)[0])
+
+    args = (clock_argument(now_ms), queue.name, queue.channel, int(paused), int(must_exist))
+    return Operation(_PAUSE, queue.select(_PAUSE.keys), args, decode)
 
 
 def destroy(queue: QueueKeys, *, everything: bool = False, now_ms: int | None = None) -> Plan[int]:

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
 
 from queues.pump.dead_letters import DeadLetterChores
+from queues.pump.deletions import DeletionChore
 from queues.pump.incidents import IncidentChores
 from queues.pump.lake_upkeep import LakeUpkeep
 from queues.pump.nightly import NightlyReports
@@ -45,6 +46,7 @@ class Command(BaseCommand):
             heartbeats=heartbeats,
             nightly=NightlyReports(),
             incidents=IncidentChores(),
+            deletions=DeletionChore(),
             lake=LakeUpkeep(),
             dead_letters=DeadLetterChores(),
         )

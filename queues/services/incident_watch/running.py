@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from queues.engine.errors import TaskqError
 
+from ..deletions import carry_out_deletions
 from ..incidents.alerts.sending import send_due_alerts
 from .watch import look_around
 
@@ -48,9 +49,13 @@ def send_alerts() -> None:
 
 
 def start_idle_watch(*, stopping: threading.Event | None = None) -> threading.Event:
-    """Start the threads that look and send where no pump does. To be set to stop them; they end with the process."""
+    """Start the threads that look, send and delete where no pump does; they end with the process.
+
+    The event that is returned stops them.
+    """
     stopping = stopping or threading.Event()
-    for name, work in (("incident-watch", _look_if_idle), ("alert-sender", _send_if_idle)):
+    works = (("incident-watch", _look_if_idle), ("alert-sender", _send_if_idle), ("deletions", _delete_if_idle))
+    for name, work in works:
         thread = threading.Thread(target=_repeat, args=(name, work, stopping), name=name, daemon=True)
         thread.start()
     return stopping
@@ -62,6 +67,10 @@ def _look_if_idle() -> None:
 
 def _send_if_idle() -> None:
     send_due_alerts(now=timezone.now(), late_by=IDLE_EVERY)
+
+
+def _delete_if_idle() -> None:
+    carry_out_deletions(now=timezone.now(), late_by=IDLE_EVERY)
 
 
 def _repeat(name: str, work: Callable[[], None], stopping: threading.Event) -> None:

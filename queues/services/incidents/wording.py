@@ -128,8 +128,8 @@ def _redis_full(size: int, facts: Facts) -> str:
 def _pump_away(size: int, facts: Facts) -> str:
     silent_s = _number(facts, "silent_s")
     if silent_s:
-        return _("No pump: the last one was heard of %(silent)s ago.") % {"silent": span(silent_s)}
-    return _("No pump has ever been heard of.")
+        return _("No pump: the last heartbeat was %(silent)s ago.") % {"silent": span(silent_s)}
+    return _("No pump has ever reported.")
 
 
 def _pump_late(size: int, facts: Facts) -> str:

@@ -113,9 +113,7 @@ class BatchDone:
 
 def act_on_jobs(*, user: User, place: QueuePlace, order: Order, jobs: Sequence[ChosenJob]) -> int:
     """Do it to the jobs that still are as they were; their number. Raises RoleTooLowError, InvalidArgumentError."""
-    _check(place, order, ACTS)
-    if not 1 <= len(jobs) <= SELECTED_MAX:
-        raise InvalidArgumentError("invalid job ids")
+    check_act_on_jobs(place=place, order=order, jobs=jobs)
     engine = engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     done = engine.run(_carry_out(queue, order, _ttl_ms(place, order), jobs))
@@ -139,9 +137,7 @@ def act_on_matches(
     (None: the beginning) are not meant: what is respawned and dies again would be respawned for ever. They are looked
     at all the same, so callers stop after as many jobs as there were (`size`) at the beginning. `act_id` names the act.
     """
-    _check(place, order, ACTS_ON_ALL)
-    if order.act is JobAct.DELETE and not place.may_administer:
-        raise RoleTooLowError
+    check_act_on_matches(place=place, order=order)
     engine = engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
     part = engine.run(scan_jobs(queue, order.state, wanted, after=after, limit=SELECTED_MAX))
@@ -155,6 +151,20 @@ def act_on_matches(
     done = engine.run(_carry_out(queue, order, _ttl_ms(place, order), chosen)) if chosen else 0
     _note(user, place, order, done, act_id=act_id, detail=_said(order, wanted))
     return BatchDone(done=done, looked_at=part.looked_at, size=part.size, cursor=part.after, before_ms=before_ms)
+
+
+def check_act_on_jobs(*, place: QueuePlace, order: Order, jobs: Sequence[ChosenJob]) -> None:
+    """Raises RoleTooLowError, InvalidArgumentError if the person may not do it, or these cannot be named at once."""
+    _check(place, order, ACTS)
+    if not 1 <= len(jobs) <= SELECTED_MAX:
+        raise InvalidArgumentError("invalid job ids")
+
+
+def check_act_on_matches(*, place: QueuePlace, order: Order) -> None:
+    """Raises RoleTooLowError, InvalidArgumentError if the person may not do it, or the state does not allow it."""
+    _check(place, order, ACTS_ON_ALL)
+    if order.act is JobAct.DELETE and not place.may_administer:
+        raise RoleTooLowError
 
 
 def _is_meant(job: JobDetail, order: Order, before_ms: int | None) -> bool:
@@ -182,8 +192,7 @@ def _ttl_ms(place: QueuePlace, order: Order) -> int:
 def _carry_out(queue: QueueKeys, order: Order, ttl_ms: int, jobs: Sequence[ChosenJob]) -> Plan[int]:
     ids = [job.job_id for job in jobs]
     if order.act is JobAct.DELETE:
-        only = "" if order.state is JobState.READY else order.state.value
-        return (yield from delete_jobs(queue, ids, only=only))
+        return (yield from delete_jobs(queue, ids, only=order.state.value))
     if order.act is JobAct.RESPAWN:
         return (yield from respawn(queue, ids=ids, ttl_ms=ttl_ms))
     if order.act in (JobAct.RETRY, JobAct.RESCHEDULE):

@@ -22,11 +22,14 @@ from .page import QueuePlace
 
 
 def set_paused(*, user: User, place: QueuePlace, paused: bool) -> bool:
-    """Deliver nothing, or deliver jobs again. Whether that changed anything. Raises RoleTooLowError."""
+    """Deliver nothing, or deliver jobs again. Whether that changed anything.
+
+    Raises RoleTooLowError; QueueNotFoundError for a pause of a queue that does not exist.
+    """
     need(place, Role.OPERATE)
     engine = engine_for(place.pool)
     queue = engine.queue(place.namespace, place.queue)
-    changed = engine.run(pause(queue) if paused else resume(queue))
+    changed = engine.run(pause(queue, must_exist=True) if paused else resume(queue))
     if changed:
         _note(user, place, ActivityAction.PAUSED if paused else ActivityAction.RESUMED)
     return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,6 +72,11 @@ class QueueNow:
     groups: GroupPage
     """The first of the groups that fill."""
 
+    @property
+    def jobs(self) -> int:
+        """How many it has, in all states."""
+        return sum(self.stats.counts.values())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobsFound:
@@ -93,6 +99,12 @@ def find_place(*, user: User, pool: str, namespace: str, queue: str) -> QueuePla
     except InvalidArgumentError:
         raise NamespaceNotFoundError from None
     return QueuePlace(pool=pool, namespace=namespace, queue=queue, role=role)
+
+
+def count_states(*, place: QueuePlace) -> Mapping[JobState, int]:
+    """Its jobs by state. Raises StoreUnavailableError."""
+    engine = reading_engine_for(place.pool)
+    return engine.run(count_jobs(engine.queue(place.namespace, place.queue)))
 
 
 def read_queue_now(*, place: QueuePlace) -> QueueNow:

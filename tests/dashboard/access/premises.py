@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -16,12 +18,14 @@ from queues.models import (
     AlertChannel,
     AlertDelivery,
     AlertTransport,
+    DeletionKind,
     ErrorTriage,
     Incident,
     IncidentChange,
     IncidentKind,
     IncidentSeverity,
     Namespace,
+    PendingDeletion,
     PushEndpoint,
     QueuePolicy,
     RespawnPlan,
@@ -73,6 +77,17 @@ class Premises(Shop):
         self.channel = AlertChannel.objects.create(
             namespace=of_shop, name=CHANNEL, transport=AlertTransport.SLACK, url="https://hooks.example/of-the-shop"
         )
+        self.deletion = PendingDeletion.objects.create(
+            user=User.objects.create_user("one who left"),
+            kind=DeletionKind.JOBS,
+            pool=POOL,
+            namespace=SHOP,
+            queue="vases",
+            job_state="ready",
+            count=1,
+            request={"ids": [self.ids[JobState.READY]]},
+            due_at=timezone.now() + timedelta(hours=1),
+        )
         self.respawn = RespawnPlan.objects.create(
             who="somebody", pool=POOL, namespace=SHOP, queue=QUEUE, before_ms=1, per_minute=60
         )
@@ -90,7 +105,7 @@ class Premises(Shop):
         """Of the route."""
         known = {"pool": POOL, "namespace": namespace, "queue": QUEUE, "job_id": self.ids[of]}
         known |= {"schedule": SCHEDULE, "workflow_id": WORKFLOW}
-        rows = {"alert": self.channel, "dead_respawn": self.respawn}
+        rows = {"alert": self.channel, "dead_respawn": self.respawn, "deletion": self.deletion}
         row = next((row for begin, row in rows.items() if name.startswith(begin)), self.incident)
         known |= {"pk": str(row.pk)}
         known |= PAGES[name].named if name in PAGES else {}
@@ -112,6 +127,7 @@ class Premises(Shop):
             workflow.state,
             policies,
             endpoints,
+            list(PendingDeletion.objects.order_by("pk").values("kind", "phase")),
             list(IncidentChange.objects.order_by("pk").values()),
             list(AlertChannel.objects.order_by("pk").values()),
             list(ErrorTriage.objects.order_by("pk").values()),

@@ -79,6 +79,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "answering": Page(alice=204, olga=204, bob=204, charlie=204),
     "styleguide": Page(alice=404, olga=404, bob=404),
     "find": Page(query={"q": "{dead}"}, alice=302, olga=302, bob=302),
+    "palette": Page(query={"q": QUEUE}, sees=f"{POOL}/{SHOP}", charlie=200),
     "queues": Page(sees=QUEUE, charlie=200),
     "queue": Page(query={"state": "dead"}, sees=ERROR),
     "queue_live": Page(sees="1,237"),
@@ -97,7 +98,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "activity_download": Page(sees=QUEUE, charlie=200),
     "dead": Page(sees=ERROR, charlie=200),
     "dead_more": Page(sees=ERROR, charlie=200),
-    "dead_news": Page(query={"since_ms": "1"}, sees="1 job has died here", charlie=200),
+    "dead_news": Page(query={"since_ms": "1"}, sees="1 job has died since", charlie=200),
     "consumers": Page(sees=QUEUE, charlie=200),
     "workers": Page(sees=QUEUE, charlie=200),
     "push": Page(sees=QUEUE, charlie=200),
@@ -165,12 +166,13 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     "queue_flush_group": (Act(form={"group": "mails"}),),
     "queue_act": (
         Act(form={"act": "delete", "state": "ready", "job": "{ready}"} | SURE),
+        Act(form={"act": "delete", "state": "ready", "job": "{ready}", "undo": "yes"}),
         Act(form={"act": "ack", "state": "working", "job": "{working}:1"} | SURE),
         Act(form={"act": "respawn", "state": "dead", "job": "{dead}"}),
     ),
     "queue_act_on_all": (
         Act(form={"act": "respawn", "state": "dead"} | SURE),
-        Act(form={"act": "delete", "state": "ready"} | SURE, needs_admin=True),
+        Act(form={"act": "delete", "state": "ready", "word": QUEUE} | SURE, needs_admin=True),
     ),
     "job_act": (
         Act(form={"act": "delete", "state": "ready"} | SURE),
@@ -213,6 +215,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"act": "test"}, needs_admin=True),
         Act(form={"act": "delete"} | SURE, needs_admin=True),
     ),
+    "deletion_undo": (Act(),),
     "dead_respawn_start": (
         Act(form={"rate": "5", "unit": "s", "namespace": SHOP}),
         Act(form={"rate": "5", "unit": "s"}, charlie=302),
@@ -227,8 +230,8 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
         Act(form={"do": "delete-selected"} | _LETTER),
         Act(form={"do": "respawn-all", "namespace": SHOP} | SURE),
         Act(form={"do": "respawn-all"} | SURE, charlie=302),
-        Act(form={"do": "delete-all", "namespace": SHOP} | SURE, needs_admin=True),
-        Act(form={"do": "delete-all"} | SURE, needs_admin=True, charlie=302),
+        Act(form={"do": "delete-all", "namespace": SHOP, "word": "delete"} | SURE, needs_admin=True),
+        Act(form={"do": "delete-all", "word": "delete"} | SURE, needs_admin=True, charlie=302),
     ),
 }
 

@@ -55,7 +55,7 @@ def test_who_owns_the_bank_and_reads_the_shop_acts_on_the_banks_dead_letters_onl
     bury(BANK, "book", ["the vault is empty"])
     before = shop.whole_state()[:4]
 
-    answer = erin.post("/dead/act", {"do": do} | SURE, headers=JSON).json()
+    answer = erin.post("/dead/act", {"do": do, "word": "delete"} | SURE, headers=JSON).json()
 
     assert (answer["done"], answer["forbidden"]) == (1, 1)
     assert shop.whole_state()[:4] == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from queues.engine import JobState
+from queues.engine import JobState, stats
 from queues.models import Activity, QueuePolicy
 from tests.dashboard.shop import QUEUE, Shop
 
@@ -24,6 +24,14 @@ def test_a_queue_is_paused_and_resumed(olga: Client, shop: Shop) -> None:
 
     assert "Nothing is delivered" not in page(olga)
     assert noted() == [("olga", "paused", None), ("olga", "resumed", None)]
+
+
+def test_a_pause_makes_no_queue(olga: Client, shop: Shop) -> None:
+    answer = post(olga, "pause", status=404)
+
+    assert "Queue not found" in answer.content.decode()
+    assert not shop.engine.run(stats(shop.queue)).paused
+    assert noted() == []
 
 
 def test_how_long_a_job_may_wait_stands_with_the_policy(alice: Client, shop: Shop) -> None:

@@ -51,7 +51,7 @@ def test_all_jobs_of_a_state_take_as_many_batches_as_needed(alice: Client, shop:
     for _ in range(2):
         shop.publish(*[b"x"] * 800)
 
-    answers = all_of(alice, act="delete", state="ready")
+    answers = all_of(alice, act="delete", state="ready", word="orders")
 
     assert [answer["done"] for answer in answers] == [500, 500, 500, 100]
     assert shop.counts() == {}
@@ -93,16 +93,31 @@ def test_everything_is_not_done_before_it_is_confirmed(alice: Client, shop: Shop
     shop.publish(b"x")
 
     assert "not_confirmed" in str(post(alice, "act-on-all", {"act": "delete", "state": "ready"}, status=400, **JSON))
-    asked = post(alice, "act-on-all", {"act": "delete", "state": "ready", "body": "x"}, status=200)
+    asked = post(alice, "act-on-all", {"act": "delete", "state": "ready", "body": "x"}, status=200).content.decode()
+    without_word = {"act": "delete", "state": "ready", "confirmed": "yes"}
+    unnamed = post(alice, "act-on-all", without_word, status=400).content.decode()
 
-    assert 'name="body" value="x"' in asked.content.decode()
+    assert 'name="body" value="x"' in asked
+    assert "Delete every match among 1 ready job from orders?" in asked
+    assert "Delete 1 ready job from orders?" in unnamed
+    assert "To confirm, type <code>orders</code>" in unnamed
     assert shop.counts() == {"ready": 1}
+
+
+def test_the_button_says_how_many(alice: Client, shop: Shop) -> None:
+    shop.publish(*[b"x"] * 300)
+
+    shown = page(alice)
+
+    assert 'data-confirm="Delete 300 ready jobs from orders?" data-confirm-yes="Delete 300 jobs"' in shown
+    assert 'data-confirm-word="orders"' in shown
+    assert 'data-confirm="Delete {count} ready jobs from orders?" data-confirm-yes="Delete {count} jobs"' in shown
 
 
 def test_without_a_script_one_batch_is_done_and_the_rest_is_told_of(alice: Client, shop: Shop) -> None:
     shop.publish(*[b"x"] * 700)
 
-    response = post(alice, "act-on-all", {"act": "delete", "state": "ready", "confirmed": "yes"})
+    response = post(alice, "act-on-all", {"act": "delete", "state": "ready", "confirmed": "yes", "word": "orders"})
 
     assert "Done: 500 jobs. There may be more" in page_after(alice, response)
 

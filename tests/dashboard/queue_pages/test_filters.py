@@ -47,12 +47,12 @@ def test_a_long_scan_stops_says_how_far_it_came_and_goes_on(bob: Client, shop: S
     more = first.split('id="jobs-more" data-more="')[1].split('"')[0].replace("&amp;", "&")
     second = page(bob, more.removeprefix(AT), **LIVE)
 
-    assert f"looked at {looks:,} of {looks + 1_001:,} jobs" in first
-    assert "Scan on" in first
+    assert f"searched {looks:,} of {looks + 1_001:,} jobs" in first
+    assert "Keep searching" in first
     assert "No job matches" not in first
     assert wanted in second
-    assert f"looked at {looks + 1_001:,} of {looks + 1_001:,} jobs" in second
-    assert "Scan on" not in second
+    assert f"searched {looks + 1_001:,} of {looks + 1_001:,} jobs" in second
+    assert "Keep searching" not in second
 
 
 def test_a_filter_that_is_too_long_is_refused(bob: Client) -> None:

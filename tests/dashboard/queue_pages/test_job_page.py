@@ -212,7 +212,7 @@ def test_a_button_does_what_it_says_and_is_noted(
 
 @pytest.mark.parametrize(
     ("state", "name", "question"),
-    [(JobState.DEAD, "delete", "Delete 1 job for good?"), (JobState.WORKING, "ack", "End 1 job as if its consumer")],
+    [(JobState.DEAD, "delete", "Delete job {}?"), (JobState.WORKING, "ack", "Ack job {}, as if its consumer")],
 )
 def test_what_ends_a_job_is_asked_about_first(
     olga: Client, shop: Shop, state: JobState, name: str, question: str
@@ -221,7 +221,7 @@ def test_what_ends_a_job_is_asked_about_first(
 
     asked = olga.post(at(job_id, "act"), {"act": name, "state": state.value, "attempt": "1"})
 
-    assert question in asked.content.decode()
+    assert question.format(job_id) in asked.content.decode()
     assert shop.state_of(job_id) is state
 
 
@@ -357,4 +357,4 @@ def test_the_activity_of_a_job_leads_to_it_and_back(olga: Client, shop: Shop) ->
 
     assert f"/activity/?target={job_id}" in page(olga, job_id)
     assert f'href="{at(job_id)}"' in activity
-    assert "no such entry" in olga.get("/activity/", {"target": UNKNOWN}).content.decode()
+    assert "No entry in the namespaces" in olga.get("/activity/", {"target": UNKNOWN}).content.decode()

@@ -63,9 +63,9 @@ def test_bytes_are_published_as_base64(olga: Client, shop: Shop) -> None:
         ("tries", "0", "greater than or equal to 1"),
         ("priority", "101", "less than or equal to 100"),
         ("backoff", "often", "Expected none, fixed:S"),
-        ("attributes", "no pair", "no NAME=VALUE: no pair"),
+        ("attributes", "no pair", "Expected NAME=VALUE: no pair"),
         ("attributes", "\n".join(f"a{n}=1" for n in range(17)), "A job has at most 16 attributes."),
-        ("key_ttl_s", "5", "Only with a key"),
+        ("key_ttl_s", "5", "Needs an idempotency key"),
         ("key", "k" * 256, "A key has at most 255 bytes."),
         ("delay_s", "-1", "greater than or equal to 0"),
         ("delay_s", "999999", "It would expire before it is due"),
@@ -99,7 +99,7 @@ def test_a_job_has_a_limit_key_or_a_group(olga: Client, shop: Shop) -> None:
 
     response = post(olga, "publish/", answers, status=400)
 
-    assert "Either a limit key or a group." in response.content.decode()
+    assert "Enter a limit key or a group, not both." in response.content.decode()
     assert shop.counts() == {}
 
 

@@ -71,7 +71,8 @@ def test_the_live_parts_answer_304_while_nothing_changes(bob: Client, shop: Shop
         assert bob.get(AT + path, **LIVE, HTTP_IF_NONE_MATCH=etag).status_code == 200  # type: ignore[arg-type]
 
 
-def test_the_live_part_says_that_the_queue_is_paused(alice: Client) -> None:
+def test_the_live_part_says_that_the_queue_is_paused(alice: Client, shop: Shop) -> None:
+    shop.publish(b"x")
     assert "Nothing is delivered" not in page(alice, "now")
     post(alice, "pause")
     assert "Nothing is delivered" in page(alice, "now")

@@ -1,4 +1,4 @@
-"""What is done with the jobs that were ticked."""
+"""What is done with the selected jobs."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def test_ticked_jobs_are_acted_upon_as_their_state_allows(
     assert job is not None
     data = {"act": act, "state": state, "job": [f"{job_id}:{job.attempt}"], "later": "5", "unit": "60"}
 
-    if question := {"delete": "Delete 1 job for good?", "ack": "End 1 job as if its consumer"}.get(act):
-        assert question in post(olga, "act", data, status=200).content.decode()
+    if asked := {"delete": ("Delete 1 ", "Delete 1 job"), "ack": ("Ack 1 working job of orders", "Ack 1 job")}.get(act):
+        page_that_asks = post(olga, "act", data, status=200).content.decode()
+        assert f"<h1>{asked[0]}" in page_that_asks
+        assert f">{asked[1]}</button>" in page_that_asks
         assert shop.state_of(job_id) is state
     answer = post(olga, "act", data | {"confirmed": "yes"}, status=200, **JSON)
 
@@ -73,7 +75,7 @@ def test_a_job_that_another_attempt_holds_by_now_is_left_alone(olga: Client, sho
     answer = post(olga, "act", data, status=200, **JSON)
 
     assert answer["done"] == 0
-    assert "1 job had changed meanwhile" in answer["message"]
+    assert "1 job had changed in the meantime" in answer["message"]
     assert shop.state_of(job_id) is JobState.WORKING
     assert noted() == []
 
@@ -109,4 +111,4 @@ def test_what_is_no_list_of_jobs_is_refused(olga: Client, values: list[str]) -> 
 
 
 def test_nothing_ticked_is_nothing_done(olga: Client) -> None:
-    assert "No job was ticked." in page_after(olga, post(olga, "act", {"act": "retry", "state": "delayed"}))
+    assert "No job was selected." in page_after(olga, post(olga, "act", {"act": "retry", "state": "delayed"}))

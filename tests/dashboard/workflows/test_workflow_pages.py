@@ -109,7 +109,7 @@ def test_the_page_shows_state_nodes_and_what_they_wait_for(alice: Client, engine
     assert page.count("data-key=") == 4
     assert alice.get(at("w-1"), {"q": "lef"}).text.count("data-key=") == 1
     assert alice.get(at("w-1"), {"state": "blocked"}).text.count("data-key=") == 1
-    assert "No job of the workflow is like this" in alice.get(at("w-1"), {"q": "nothing"}).text
+    assert "No job of the workflow matches" in alice.get(at("w-1"), {"q": "nothing"}).text
 
 
 def test_a_large_one_is_listed_in_pages_and_drawn_whole(alice: Client, engine: Engine) -> None:
@@ -177,7 +177,7 @@ def test_nobody_sees_what_is_not_theirs(people: People, engine: Engine, part: st
     assert people.nobody.get(at("w-1", part)).status_code == 302
     assert "secret" not in people.charlie.browser.get(LIST).text
     assert people.charlie.browser.get(LIST, {"namespace": f"{POOL}/{SHOP}"}).status_code == 404
-    assert "Nothing to see yet" in people.dave.browser.get(LIST).text
+    assert "Nothing here yet" in people.dave.browser.get(LIST).text
     assert people.root.browser.get(LIST, {"namespace": f"{POOL}/{BANK}"}).status_code == 200
 
 

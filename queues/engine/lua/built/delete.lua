@@ -35,26 +35,40 @@ local sets = {
  blocked = KEYS[22],
  grouped = KEYS[23],
 }
+local function is_in_state(id)
+ if ARGV[4] == '' then
+  return true
+ end
+ if ARGV[4] ~= 'ready' then
+  return redis.call('ZSCORE', sets[ARGV[4]], id)
+ end
+ for _, set in pairs(sets) do
+  if redis.call('ZSCORE', set, id) then
+   return false
+  end
+ end
+ return true
+end
 local ids_2 = first_within({
  unpack(ARGV, 6),
 }, tonumber(ARGV[5]), KEYS[1], KEYS[3])
 local count = 0
-for _, id in ipairs(ids_2) do
- local value = (ARGV[4] == '' or redis.call('ZSCORE', sets[ARGV[4]], id))
+for __2, id_2 in ipairs(ids_2) do
+ local value = is_in_state(id_2)
  if value then
   local remove_job
   repeat
-   local raw_run = redis.call('HGET', KEYS[2], id)
-   if redis.call('HDEL', KEYS[1], id) == 0 then
+   local raw_run = redis.call('HGET', KEYS[2], id_2)
+   if redis.call('HDEL', KEYS[1], id_2) == 0 then
     remove_job = nil
     break
    end
-   local place = redis.call('HGET', KEYS[7], id)
+   local place = redis.call('HGET', KEYS[7], id_2)
    local zero = (place and string.find(place, '%z'))
-   redis.call('HDEL', KEYS[2], id)
-   redis.call('HDEL', KEYS[7], id)
-   if redis.call('ZREM', KEYS[13], id) == 1 then
-    redis.call('HDEL', KEYS[3], id)
+   redis.call('HDEL', KEYS[2], id_2)
+   redis.call('HDEL', KEYS[7], id_2)
+   if redis.call('ZREM', KEYS[13], id_2) == 1 then
+    redis.call('HDEL', KEYS[3], id_2)
     remove_job = 'was completed'
     break
    end
@@ -70,20 +84,20 @@ for _, id in ipairs(ids_2) do
          key_of = ''
          break
         end
-        local __2, __3, __4, __5, its_key = struct.unpack('>I6BI6I6Hc0', options)
+        local __3, __4, __5, __6, its_key = struct.unpack('>I6BI6I6Hc0', options)
         key_of = its_key
        until true
-       message = 'ended\t' .. ARGV[2] .. '\t' .. id .. '\t' .. 'deleted' .. '\t' .. key_of
+       message = 'ended\t' .. ARGV[2] .. '\t' .. id_2 .. '\t' .. 'deleted' .. '\t' .. key_of
       end
       redis.call('ZADD', KEYS[24], now, message)
      end
     end
    end
-   if redis.call('ZREM', KEYS[12], id) == 1 then
+   if redis.call('ZREM', KEYS[12], id_2) == 1 then
     remove_job = 'was dead'
     break
    end
-   if redis.call('ZREM', KEYS[11], id) == 1 then
+   if redis.call('ZREM', KEYS[11], id_2) == 1 then
     if zero then
      do
       local its_key_2 = string.sub(place, 1, zero - 1)
@@ -149,25 +163,25 @@ for _, id in ipairs(ids_2) do
     remove_job = ''
     break
    end
-   redis.call('ZREM', KEYS[10], id)
-   if redis.call('ZREM', KEYS[22], id) == 1 then
+   redis.call('ZREM', KEYS[10], id_2)
+   if redis.call('ZREM', KEYS[22], id_2) == 1 then
     do
      do
-      local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id)
+      local message_2 = ('waits\t' .. ARGV[2] .. '\t' .. id_2)
       redis.call('ZADD', KEYS[24], now, message_2)
      end
     end
     remove_job = ''
     break
    end
-   if redis.call('ZREM', KEYS[23], id) == 1 then
+   if redis.call('ZREM', KEYS[23], id_2) == 1 then
     remove_job = ''
     break
    end
-   if redis.call('ZREM', KEYS[8], id) + redis.call('ZREM', KEYS[9], id) + redis.call('ZREM', KEYS[6], id) == 0 then
+   if redis.call('ZREM', KEYS[8], id_2) + redis.call('ZREM', KEYS[9], id_2) + redis.call('ZREM', KEYS[6], id_2) == 0 then
     if zero then
      do
-      redis.call('ZREM', KEYS[25], place .. id)
+      redis.call('ZREM', KEYS[25], place .. id_2)
       repeat
        local its_key_3 = string.sub(place, 1, (place and string.find(place, '%z')) - 1)
        if #redis.call('ZRANGE', KEYS[25], '[' .. its_key_3 .. '\0', '(' .. its_key_3 .. '\1', 'BYLEX', 'LIMIT', 0, 1) > 0 then
@@ -240,9 +254,9 @@ for _, id in ipairs(ids_2) do
         left_2 = 0
        else
         local list = in_front > 0 and KEYS[5] or KEYS[4]
-        for __6 = 1, 8 do
-         local id_2 = redis.call('LINDEX', list, 0)
-         if left_2 == 0 or not id_2 or redis.call('HEXISTS', KEYS[1], id_2) == 1 then
+        for __7 = 1, 8 do
+         local id_3 = redis.call('LINDEX', list, 0)
+         if left_2 == 0 or not id_3 or redis.call('HEXISTS', KEYS[1], id_3) == 1 then
           break
          end
          redis.call('LPOP', list)
@@ -271,7 +285,7 @@ for _, id in ipairs(ids_2) do
   count = count + 1
   do
    do
-    local line = 'deleted' .. '\t' .. id .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ended
+    local line = 'deleted' .. '\t' .. id_2 .. '\t' .. '' .. '\t\t' .. '' .. '\t\t' .. '' .. '\t' .. ended
     event_lines[#event_lines + 1] = line
    end
   end
@@ -319,7 +333,7 @@ repeat
    local dropped, freed, entries, from = 0, 0, 0, '-'
    repeat
     local found = redis.call('XRANGE', KEYS[20], from, '+', 'COUNT', 100)
-    for __7, entry in ipairs(found) do
+    for __8, entry in ipairs(found) do
      if held - freed <= most_2 then
       break
      end

@@ -1,10 +1,15 @@
---{"name": "pause", "purpose": "makes a queue deliver nothing, or deliver again; it takes publishes meanwhile.", "keys": ["jobs", "keys", "flags", "due", "ends", "queues", "ready", "front", "prio", "waiting", "lines"], "args": ["now_ms", "queue", "channel", "paused"], "rest": false, "replies": ["ok"]}
+--{"name": "pause", "purpose": "makes a queue deliver nothing, or deliver again; it takes publishes meanwhile.", "keys": ["jobs", "keys", "flags", "due", "ends", "queues", "ready", "front", "prio", "waiting", "lines", "active"], "args": ["now_ms", "queue", "channel", "paused", "must_exist"], "rest": false, "replies": ["ok", "missing"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then
  local time = redis.call('TIME')
  now = time[1] * 1000 + math.floor(time[2] / 1000)
  now_up = now + 1
+end
+if ARGV[4] == '1' and ARGV[5] == '1' and not redis.call('ZSCORE', KEYS[6], ARGV[2]) and not redis.call('ZSCORE', KEYS[12], ARGV[2]) and tonumber(redis.call('ZSCORE', KEYS[10], ARGV[2]) or 0) < now then
+ return {
+  'missing',
+ }
 end
 local was = redis.call('HDEL', KEYS[3], 'p:' .. ARGV[2])
 if ARGV[4] == '1' then

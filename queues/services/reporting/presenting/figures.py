@@ -380,4 +380,4 @@ def words_of_warning(kind: WarningKind, text: str) -> str:
         return gettext("Small files of the event lake could not be put together. Figures are not affected.")
     if kind is WarningKind.MAIL:
         return gettext("The summary could not be sent by e-mail.")
-    return "" if text else gettext("Something was odd; administrators see what.")
+    return "" if text else gettext("Something unusual was found; administrators can see the details.")

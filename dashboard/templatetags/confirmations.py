@@ -1,0 +1,94 @@
+"""What dialogs.js asks before a form is sent, as attributes of its button."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.confirmations import (
+    Confirmation,
+    confirm_all,
+    confirm_dead_all,
+    confirm_dead_group,
+    confirm_dead_selection,
+    confirm_empty,
+    confirm_job,
+    confirm_selection,
+)
+from dashboard.deletion_titles import deletion_title_of
+from dashboard.error_messages import sentence_of
+from queues.engine.values import JobState
+from queues.services.dead_letters.actions import DeadVerb
+from queues.services.dead_letters.filtering import DeadFilter
+from queues.services.deletions import Deletion
+from queues.services.jobs.actions import JobAct
+
+register = template.Library()
+
+
+@register.simple_tag
+def asks_selection(act: JobAct, state: JobState, queue: str) -> SafeString:
+    """Of a button that acts on the selected jobs."""
+    return _attributes(confirm_selection(act, state=state, queue=queue))
+
+
+@register.simple_tag
+def asks_all(act: JobAct, state: JobState, queue: str, count: int, is_filtered: bool) -> SafeString:
+    """Of a button that acts on all jobs of a state, or on those that a search matches."""
+    return _attributes(confirm_all(act, state=state, queue=queue, count=count, is_filtered=is_filtered))
+
+
+@register.simple_tag
+def asks_empty(queue: str, count: int) -> SafeString:
+    """Of the button that empties a queue."""
+    return _attributes(confirm_empty(queue=queue, count=count))
+
+
+@register.simple_tag
+def asks_dead_selection() -> SafeString:
+    """Of the button that deletes the selected dead letters."""
+    return _attributes(confirm_dead_selection())
+
+
+@register.simple_tag
+def asks_dead_all(verb: str, chosen: DeadFilter, count: int) -> SafeString:
+    """Of a button that acts on all dead letters that the filter matches."""
+    return _attributes(confirm_dead_all(DeadVerb(verb), chosen=chosen, count=count))
+
+
+@register.simple_tag
+def asks_dead_group(verb: str) -> SafeString:
+    """Of a button that acts on an error group; the row has `data-count`."""
+    return _attributes(confirm_dead_group(DeadVerb(verb)))
+
+
+@register.simple_tag
+def asks_job(act: JobAct, job_id: str) -> SafeString:
+    """Of a button on the page of a job."""
+    return _attributes(confirm_job(act, job_id=job_id, with_undo=True))
+
+
+@register.filter
+def deletion_title(row: Deletion) -> str:
+    """What is deleted: `300 ready jobs from payments.`"""
+    return deletion_title_of(row)
+
+
+@register.filter
+def deletion_error(row: Deletion) -> str:
+    """Why it failed."""
+    return sentence_of(row.error)
+
+
+def _attributes(asked: Confirmation | None) -> SafeString:
+    if asked is None:
+        return SafeString("")
+    named = [("confirm", asked.question), ("confirm-yes", asked.button)]
+    if asked.word:
+        named.append(("confirm-word", asked.word))
+    if asked.asks_from > 1:
+        named.append(("confirm-from", str(asked.asks_from)))
+    return format_html(
+        "{}{}", format_html_join(" ", 'data-{}="{}"', named), SafeString(" data-confirm-safe" if asked.is_safe else "")
+    )

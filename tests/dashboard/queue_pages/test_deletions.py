@@ -1,0 +1,193 @@
+"""Deletions wait for ten seconds: until then they can be undone, and then the server carries them out by itself."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from queues.engine import JobState, consume
+from queues.engine.errors import StoreUnavailableError
+from queues.models import Activity, DeletionPhase, PendingDeletion
+from queues.services import deletions
+from queues.services.deletions import BATCHES_PER_TURN, UNDO_S, carry_out_deletions
+from tests.dashboard.people import SHOP, People
+from tests.dashboard.shop import AT, QUEUE, Shop
+from tests.support.burying import bury
+
+from .asking import JSON, noted, page, page_after, post
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+UNDO = {"undo": "yes", "confirmed": "yes"}
+
+
+def delete(client: Client, shop: Shop, *job_ids: str, state: JobState = JobState.READY) -> int:
+    """The number of the deletion."""
+    fields = {"act": "delete", "state": state, "job": list(job_ids)} | UNDO
+    return int(post(client, "act", fields, status=200, **JSON)["deletion"])
+
+
+def after(seconds: float) -> datetime:
+    return timezone.now() + timedelta(seconds=seconds)
+
+
+def phase(pk: int) -> str:
+    return str(PendingDeletion.objects.get(pk=pk).phase)
+
+
+@pytest.mark.parametrize("state", JobState)
+def test_a_job_is_deleted_after_ten_seconds_and_not_before(olga: Client, shop: Shop, state: JobState) -> None:
+    job_id = shop.job_in(state)
+    before = shop.find(job_id)
+
+    pk = delete(olga, shop, job_id, state=state)
+    assert carry_out_deletions(now=after(UNDO_S - 1)) == 0
+    assert shop.state_of(job_id) is state
+    assert f"deletions/{pk}/undo" in page(olga)
+    assert page(olga, f"?state={state}").count("to be deleted") == 1
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
+
+    assert before is not None
+    assert shop.find(job_id) is None
+    assert f"deletions/{pk}/undo" not in page(olga)
+    assert noted() == [("olga", "deleted", 1)]
+
+
+def test_a_deletion_is_undone(olga: Client, shop: Shop) -> None:
+    job_id = shop.job_in(JobState.DEAD)
+    before = shop.find(job_id)
+    pk = delete(olga, shop, job_id, state=JobState.DEAD)
+
+    answer = olga.post(f"/deletions/{pk}/undo", {"next": f"{AT}?state=dead"})
+
+    assert "Undone: no job was deleted." in page_after(olga, answer)
+    assert carry_out_deletions(now=after(60)) == 0
+    kept = shop.find(job_id)
+    assert before is not None
+    assert kept is not None
+    assert (kept.state, kept.body, kept.history, kept.tries, kept.died_ms) == (
+        before.state,
+        before.body,
+        before.history,
+        before.tries,
+        before.died_ms,
+    )
+    assert noted() == []
+
+
+def test_what_has_begun_cannot_be_undone(olga: Client, shop: Shop) -> None:
+    pk = delete(olga, shop, shop.job_in(JobState.READY))
+    carry_out_deletions(now=after(UNDO_S + 1))
+
+    assert "Too late" in page_after(olga, olga.post(f"/deletions/{pk}/undo", {"next": AT}))
+    assert phase(pk) == DeletionPhase.DONE
+
+
+def test_a_job_that_a_consumer_has_taken_meanwhile_is_left_to_it(olga: Client, shop: Shop) -> None:
+    job_id = shop.job_in(JobState.READY)
+    delete(olga, shop, job_id)
+    shop.engine.run(consume(shop.queue, ttr_ms=60_000))
+
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 0
+    assert shop.state_of(job_id) is JobState.WORKING
+
+
+def test_all_of_a_state_go_in_batches_but_those_that_came_later_stay(
+    alice: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletions, "BATCHES_PER_TURN", 1)
+    shop.publish(*[b"x"] * 900)
+    fields = {"act": "delete", "state": "ready", "word": QUEUE} | UNDO
+    assert post(alice, "act-on-all", fields, status=200, **JSON)["message"] == "900 jobs will be deleted in 10 s."
+    assert "900 ready jobs from orders." in page(alice)
+    shop.wait_a_moment()
+    (later,) = shop.publish(b"later")
+
+    turns = [carry_out_deletions(now=after(UNDO_S + 1)) for _ in range(3)]
+
+    assert turns == [500, 400, 0]
+    assert shop.counts() == {"ready": 1}
+    assert shop.state_of(later) is JobState.READY
+    assert BATCHES_PER_TURN > 1
+    assert noted() == [("alice", "deleted", 900)]
+
+
+def test_a_queue_is_emptied_and_that_can_be_undone(alice: Client, shop: Shop) -> None:
+    shop.job_in(JobState.DEAD)
+    shop.publish(b"x")
+
+    back = post(alice, "empty", {"word": QUEUE} | UNDO)
+    shown = page_after(alice, back)
+    assert "all jobs (2) from orders." in shown
+    (found,) = re.findall(r"/deletions/(\d+)/undo", shown)
+    alice.post(f"/deletions/{found}/undo")
+    carry_out_deletions(now=after(60))
+    assert shop.counts() == {"ready": 1, "dead": 1}
+
+    post(alice, "empty", {"word": QUEUE} | UNDO)
+    carry_out_deletions(now=after(UNDO_S + 1))
+    assert shop.counts() == {}
+
+
+def test_one_job_is_not_asked_about_two_are(olga: Client, shop: Shop) -> None:
+    ids = shop.publish(b"1", b"2")
+    fields: dict[str, Any] = {"act": "delete", "state": "ready", "undo": "yes"}
+
+    post(olga, "act", fields | {"job": ids[:1]}, status=200, **JSON)
+    post(olga, "act", fields | {"job": ids}, status=400, **JSON)
+    olga.post(f"{AT}jobs/{ids[1]}/act", fields)
+
+    assert PendingDeletion.objects.count() == 2
+
+
+def test_dead_letters_wait_too(people: People) -> None:
+    (first, *_rest) = bury(SHOP, "mail", ["a", "b", "c"])
+    browser = people.alice.browser
+    browser.post("/dead/act", {"do": "delete-selected", "letter": f"default/{SHOP}/mail/{first}", "undo": "yes"})
+    shown = browser.get("/dead/").text
+    assert "1 dead letter." in shown
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
+
+    browser.post("/dead/act", {"do": "delete-all", "error": "b", "word": "delete"} | UNDO)
+    assert "every match among 2 dead letters." in browser.get("/dead/").text
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
+
+
+def test_who_loses_the_right_meanwhile_deletes_nothing(people: People, shop: Shop) -> None:
+    pk = delete(people.olga.browser, shop, shop.job_in(JobState.READY))
+    people.olga.user.groups.clear()
+
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 0
+    assert phase(pk) == DeletionPhase.FAILED
+    assert "Not deleted" in page(people.alice.browser)
+    assert shop.counts() == {"ready": 1}
+    assert not Activity.objects.filter(action="deleted").exists()
+
+
+def test_redis_that_is_away_is_asked_again(olga: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    pk = delete(olga, shop, shop.job_in(JobState.READY))
+
+    def fail(**_: object) -> int:
+        raise StoreUnavailableError("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deletions, "act_on_jobs", fail)
+        with pytest.raises(StoreUnavailableError):
+            carry_out_deletions(now=after(UNDO_S + 1))
+
+    assert phase(pk) == DeletionPhase.RUNNING
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
+
+
+def test_a_deletion_whose_process_died_is_taken_over(olga: Client, shop: Shop) -> None:
+    pk = delete(olga, shop, shop.job_in(JobState.READY))
+    dead_since = PendingDeletion.objects.filter(pk=pk)
+    dead_since.update(phase=DeletionPhase.RUNNING, claimed_at=after(UNDO_S))
+
+    assert carry_out_deletions(now=after(UNDO_S + 30)) == 0
+    assert carry_out_deletions(now=after(UNDO_S + 90)) == 1
