@@ -11,6 +11,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from queues.odd_characters import ODD, spell_out
+from queues.services.time_units import TIME_UNITS, in_unit
 
 
 def escape_visibly(text: str) -> SafeString:
@@ -40,7 +41,6 @@ Number = float | Literal[""] | None
 SEVERITY_STYLES: Final[Mapping[str, str]] = {"critical": "bad", "warning": "warn", "info": "info"}
 """Severity of an incident → class of styles."""
 
-_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 _MAGNITUDES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -48,10 +48,8 @@ def age(milliseconds: float | None) -> str:
     """`1500` → `1 s`: whole numbers of the largest unit that fits; a dash for None."""
     if milliseconds is None:
         return NOTHING
-    for size, unit in _UNITS:
-        if milliseconds >= size:
-            return f"{int(milliseconds // size)} {unit}"
-    return "0 ms"
+    size = next((size for size, _unit in TIME_UNITS if milliseconds >= size), 1)
+    return in_unit(int(milliseconds // size), size)
 
 
 def duration(milliseconds: float | None) -> str:
@@ -59,14 +57,14 @@ def duration(milliseconds: float | None) -> str:
     if milliseconds is None:
         return NOTHING
     if milliseconds < 1_000:
-        return f"{round(milliseconds)} ms"
+        return in_unit(round(milliseconds), 1)
     if milliseconds < 60_000:
-        return f"{_short(milliseconds / 1_000)} s"
-    for (size, unit), (smaller, its_unit) in pairwise(_UNITS):
+        return in_unit(_short(milliseconds / 1_000), 1_000)
+    for (size, _unit), (smaller, _its_unit) in pairwise(TIME_UNITS):
         if milliseconds >= size:
             rest = int(milliseconds % size // smaller)
-            whole = f"{int(milliseconds // size)} {unit}"
-            return f"{whole} {rest} {its_unit}" if rest else whole
+            whole = in_unit(int(milliseconds // size), size)
+            return " ".join([whole, in_unit(rest, smaller)]) if rest else whole
     raise AssertionError(milliseconds)
 
 
@@ -74,10 +72,10 @@ def brief_duration(milliseconds: float | None) -> str:
     """`93000` → `1.5 min`: two or three digits of one unit, for narrow columns; a dash for None."""
     if milliseconds is None:
         return NOTHING
-    for size, unit in _UNITS:
+    for size, _unit in TIME_UNITS:
         if milliseconds >= size * 0.9995 and size > 1:
-            return f"{_short(milliseconds / size)} {unit}"
-    return f"{round(milliseconds)} ms"
+            return in_unit(_short(milliseconds / size), size)
+    return in_unit(round(milliseconds), 1)
 
 
 def number(value: Number) -> str:

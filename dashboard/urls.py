@@ -26,6 +26,7 @@ from .views import (
     reports,
     respawns,
     schedules,
+    styleguide,
     tokens,
     triage,
     workflows,
@@ -67,4 +68,5 @@ urlpatterns = [
     *namespaces.urlpatterns,
     *policies.urlpatterns,
     *tokens.urlpatterns,
+    *styleguide.urlpatterns,
 ]

@@ -40,6 +40,7 @@ from queues.services.reporting.presenting.figures import (
 )
 from queues.services.reporting.presenting.tables import TABLES, Column, Kind, Output
 from queues.services.reporting.values import Figures, Objective, QueueRow, ReportWarning
+from queues.services.time_units import in_unit
 
 register = template.Library()
 
@@ -86,7 +87,7 @@ def exactly(value: float | None, unit: str) -> str:
     """The same in full, to show on hover."""
     if unit == "jobs":
         return jobs(value)
-    return f"{jobs(value)} ms" if unit == "ms" and value is not None else written(value, unit)
+    return in_unit(jobs(value), 1) if unit == "ms" and value is not None else written(value, unit)
 
 
 @register.filter

@@ -19,6 +19,7 @@ from dashboard.series import Meaning
 from dashboard.sparkline import sparkline
 from queues.engine.queue_values import QueueStats
 from queues.services.errors import TaskqError
+from queues.services.queues.outages import Outages, known_outages, outages_of
 from queues.services.queues.visible_queues import VisiblePools, visible_pools
 
 register = template.Library()
@@ -36,8 +37,9 @@ def count(queue: QueueStats, state: str) -> int:
 
 
 @register.filter
-def when(moment: float | datetime | None, form: str = "datetime") -> SafeString | str:
-    """A `<time>` in UTC, of ms since 1970 or a datetime; times.js makes it local. `form`: datetime, time or date."""
+def when(moment: float | datetime | None, form: str = "ago") -> SafeString | str:
+    """A `<time>` in UTC, of ms since 1970 or a datetime, of which times.js makes how long ago that was, with the exact
+    time as its tooltip. `form`: ago, or datetime, time or date in the reader's zone."""
     if moment is None:
         return NOTHING
     at = moment.astimezone(UTC) if isinstance(moment, datetime) else datetime.fromtimestamp(moment / 1000, tz=UTC)
@@ -88,5 +90,17 @@ def totals_strip(context: Context) -> VisiblePools | None:
     user: Any = context.get("user")
     try:
         return visible_pools(user=user)
+    except TaskqError:
+        return None
+
+
+@register.simple_tag(takes_context=True)
+def pools_away(context: Context, strip: VisiblePools | None) -> Outages | None:
+    """Which pools did not answer when `strip` was read, or, on the page of an error, as far as that is known."""
+    if isinstance(strip, VisiblePools):
+        return outages_of(strip)
+    user: Any = context.get("user")
+    try:
+        return known_outages(user=user) if context.get("code") == "store_unavailable" else None
     except TaskqError:
         return None

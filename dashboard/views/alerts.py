@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.error_messages import add_input_error
 from dashboard.forms.alert import TRANSPORTS, ChannelForm, initial_of
-from queues.services.errors import InvalidArgumentError
+from queues.services.errors import InvalidArgumentError, RoleTooLowError
 from queues.services.incidents.alerts.channels import (
     delete_channel,
     list_channels,
@@ -121,7 +121,10 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _show_form(request: HttpRequest, form: ChannelForm, pk: int | None = None) -> HttpResponse:
-    context: dict[str, Any] = {"form": form, "pk": pk, "places": places_to_alert(user=request.user)}
+    places = places_to_alert(user=request.user)
+    if pk is None and not places:
+        raise RoleTooLowError
+    context: dict[str, Any] = {"form": form, "pk": pk, "places": places}
     if pk is not None:
         context["channel"], context["latest"] = read_channel(user=request.user, pk=pk)
     status = INVALID if form.is_bound and form.errors else 200

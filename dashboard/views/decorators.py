@@ -26,7 +26,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
+from queues.engine.errors import StoreUnavailableError
 from queues.services.errors import HTTP_STATUS, TaskqError
+from queues.services.queues.visible_queues import VisiblePools
 
 from ..confirmations import Confirmation
 from ..error_messages import error_message, is_explained
@@ -160,6 +162,12 @@ def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:
 def is_live(request: HttpRequest) -> bool:
     """Whether the request is of live.js, which needs a fragment only."""
     return "X-Live" in request.headers
+
+
+def keep_last_numbers(request: HttpRequest, visible: VisiblePools) -> None:
+    """Raise StoreUnavailableError to a script of an open page if no pool answers: the page then keeps what it shows."""
+    if is_live(request) and visible.are_away:
+        raise StoreUnavailableError("no pool answers")
 
 
 def wants_json(request: HttpRequest) -> bool:

@@ -22,10 +22,11 @@ from queues.services.chart_events import ChartEvent, EventKind, read_chart_event
 from queues.services.overview import read_overview
 from queues.services.queues.chart_data import history_of_pools, running_minute
 from queues.services.queues.objective_lines import ObjectiveLine, read_objective_lines
+from queues.services.queues.outages import read_outages
 from queues.services.queues.visible_queues import VisiblePools, visible_pools
 from queues.services.reporting.reading.days import read_latest_report
 
-from .decorators import is_live, page
+from .decorators import is_live, keep_last_numbers, page
 
 Value = Callable[[Minute], float | None]
 
@@ -102,8 +103,10 @@ def time_axis(minutes: Sequence[Minute]) -> dict[str, Any]:
 @page
 def overview(request: HttpRequest) -> HttpResponse:
     """`?range=` or `?from=&to=`: the time that the charts show; for live.js the part that changes."""
+    found = read_overview(user=request.user)
+    keep_last_numbers(request, found.visible)
     context = {
-        "overview": read_overview(user=request.user),
+        "overview": found,
         "report": read_latest_report(user=request.user),
         "range": _range(request),
         "ranges": [(key, name) for key, (_minutes, name) in RANGES.items()],
@@ -117,6 +120,7 @@ def overview_charts(request: HttpRequest) -> HttpResponse:
     """All of CHARTS over all that the person may see, for charts.js, in one answer, which is of a bounded size."""
     shown = _range(request)
     visible = visible_pools(user=request.user)
+    keep_last_numbers(request, visible)
     minutes = _minutes_of(visible, shown)
     empty = _("Redis does not answer") if visible.away else _("Nothing was recorded in this time.")
     charts = {kind: minute_chart(kind, minutes, empty=empty) for kind in CHARTS}
@@ -175,7 +179,18 @@ def _event(event: ChartEvent) -> dict[str, Any]:
 @page
 def totals(request: HttpRequest) -> HttpResponse:
     """The sums that stand on every page, for live.js."""
-    return render(request, "dashboard/_totals_now.html", {"strip": visible_pools(user=request.user)})
+    visible = visible_pools(user=request.user)
+    keep_last_numbers(request, visible)
+    return render(request, "dashboard/_totals_now.html", {"strip": visible})
+
+
+@page
+def answering(request: HttpRequest) -> HttpResponse:
+    """204 while all pools of the person answer, else what to say of those that do not; for answering.js."""
+    outages = read_outages(user=request.user)
+    if not outages.away:
+        return HttpResponse(status=204)
+    return render(request, "dashboard/_away.html", {"outages": outages})
 
 
 def _range(request: HttpRequest) -> ChartRange:
@@ -186,4 +201,5 @@ urlpatterns = [
     path("", overview, name="overview"),
     path("overview/charts", overview_charts, name="overview_charts"),
     path("totals", totals, name="totals"),
+    path("answering", answering, name="answering"),
 ]

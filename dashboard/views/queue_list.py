@@ -19,7 +19,7 @@ from dashboard.queue_columns import COLUMNS, DEFAULT, Cell, Column, choose_colum
 from queues.services.queues.listing import NAME, SEVERITY, SORT_KEYS, STATES, QueueFilter, QueueList, list_queue_rows
 from queues.services.saved_views import delete_view, list_views, save_view
 
-from .decorators import action, done, is_live, page
+from .decorators import action, done, is_live, keep_last_numbers, page
 from .parameters import read_text_of
 
 PAGE: Final = "queues"
@@ -75,6 +75,7 @@ def queues(request: HttpRequest) -> HttpResponse:
     """`?q=&namespace=POOL/NAME&state=&sort=[-]COLUMN&columns=A,B&page=N`; for live.js the part that changes."""
     wanted, keys = _read(request.GET), _columns(request)
     found = list_queue_rows(user=request.user, wanted=wanted)
+    keep_last_numbers(request, found.visible)
     columns = [COLUMNS[key] for key in keys]
     context: dict[str, Any] = {
         "list": found,

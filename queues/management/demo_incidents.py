@@ -6,55 +6,41 @@ to stop. `clear` deletes the queues again.
 
 from __future__ import annotations
 
-import base64
-import http.client
-import os
-import re
-import signal
-import socket
-import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
 from queues.models import DEFAULT_POOL, Namespace, QueuePolicy
 
 from .demo_load import Client, ServiceAwayError
+from .demo_outages import (
+    FLOODED,
+    CannotSeedError,
+    Installation,
+    drop_events,
+    fail_report,
+    forget_failed_reports,
+    stop_pumps,
+    stop_redis,
+)
 
 TENANTS: Final = 40
 SLOW_OBJECTIVE_S: Final = 5
 BATCH: Final = 100
 
 
-class CannotSeedError(Exception):
-    """The incident cannot be made here. The message says why."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Installation:
-    """The service that the incident is made in. `username` and `password`: of a superuser; for the metrics."""
-
-    url: str
-    namespace: str
-    token: str
-    username: str = ""
-    password: str = ""
-
-    def client(self, name: str = "demo-incident") -> Client:
-        return Client(url=self.url, namespace=self.namespace, token=self.token, name=name)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """`seed` makes it; `hold`, where there is one, keeps it up until the event is set. `within_s`: until it is seen."""
+    """`seed` makes it; `hold`, where there is one, keeps it up until the event is set. `within_s`: until it is seen.
+    `undo`: takes back what is not in queues."""
 
     title: str
     queues: tuple[str, ...]
     seed: Callable[[Installation], None]
     hold: Callable[[Installation, threading.Event], None] | None = None
+    undo: Callable[[], None] | None = None
     within_s: int = 10
 
 
@@ -63,6 +49,8 @@ def clear(installation: Installation, scenario: Scenario) -> int:
     client = installation.client()
     for queue in scenario.queues:
         client.destroy(queue)
+    if scenario.undo is not None:
+        scenario.undo()
     return len(scenario.queues)
 
 
@@ -145,65 +133,6 @@ def _nothing(_installation: Installation) -> None:
     """There is nothing to put in: what makes the incident is held."""
 
 
-_PUMP: Final = re.compile(r'taskq_pump_ticks_total\{pool="[^"]*",pump="([^":]*):(\d+):[^"]*"')
-
-
-def _stop_pumps(installation: Installation, stopping: threading.Event) -> None:
-    """Stop (SIGSTOP) the pumps of this host until told to let them go on, and what would start new ones."""
-    with _stopped_processes(_pumps_here(installation)):
-        stopping.wait()
-
-
-def _pumps_here(installation: Installation) -> list[int]:
-    connection = http.client.HTTPConnection(urlsplit(installation.url).netloc, timeout=10)
-    secret = base64.b64encode(f"{installation.username}:{installation.password}".encode()).decode()
-    try:
-        connection.request("GET", "/metrics", headers={"Authorization": f"Basic {secret}"})
-        response = connection.getresponse()
-        text = response.read().decode()
-    except OSError as error:
-        raise CannotSeedError(f"{installation.url} does not answer: {error}") from error
-    finally:
-        connection.close()
-    if response.status != 200:
-        raise CannotSeedError(f"the metrics answer {response.status}: the demo account's password has changed?")
-    found = {int(pid) for host, pid in _PUMP.findall(text) if host == socket.gethostname()[:64]}
-    alive = [pid for pid in sorted(found) if "runpump" in _command_of(pid)]
-    if not alive:
-        raise CannotSeedError("no pump of this installation runs on this host")
-    return alive
-
-
-@contextmanager
-def _stopped_processes(pumps: list[int]) -> Iterator[None]:
-    """The supervisor first, which would otherwise replace a pump that hangs."""
-    supervisors = {parent for pid in pumps if " up" in _command_of(parent := _parent_of(pid))}
-    processes = [*supervisors, *pumps]
-    for pid in processes:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in reversed(processes):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
-
-
-def _command_of(pid: int) -> str:
-    return _ask_ps(pid, "args=")
-
-
-def _parent_of(pid: int) -> int:
-    return int(_ask_ps(pid, "ppid=") or 0)
-
-
-def _ask_ps(pid: int, column: str) -> str:
-    if pid <= 1:
-        return ""
-    asked = subprocess.run(["ps", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607
-    return asked.stdout.strip()
-
-
 SCENARIOS: Final[Mapping[str, Scenario]] = {
     "no_consumer": Scenario(
         title="300 ready jobs that nobody consumes", queues=("invoices-eu",), seed=_no_consumer, within_s=30
@@ -222,8 +151,28 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         title="no pump: stops that of this machine until Ctrl-C",
         queues=(),
         seed=_nothing,
-        hold=_stop_pumps,
+        hold=stop_pumps,
         within_s=30,
+    ),
+    "redis_away": Scenario(
+        title="Redis does not answer: stops that of this machine until Ctrl-C",
+        queues=(),
+        seed=_nothing,
+        hold=stop_redis,
+        within_s=15,
+    ),
+    "events_dropped": Scenario(
+        title="events that no pump wrote to the lake in time; the incident is over a day later",
+        queues=(FLOODED,),
+        seed=drop_events,
+        within_s=20,
+    ),
+    "report_failed": Scenario(
+        title="a report whose Spark master does not answer",
+        queues=(),
+        seed=fail_report,
+        undo=forget_failed_reports,
+        within_s=90,
     ),
 }
 

@@ -305,11 +305,11 @@ class Recent(Generic[K, V]):
         self._answers: dict[K, tuple[float, V]] = {}
         _all_recent.add(self)  # type: ignore[arg-type]  # a set of all of them, whatever they hold
 
-    def get(self, key: K, ask: Callable[[], V]) -> V:
-        """The answer to `key`: what `ask` says now, or said lately."""
+    def get(self, key: K, ask: Callable[[], V], *, holds: Callable[[V], bool] | None = None) -> V:
+        """The answer to `key`: what `ask` says now or said lately, if that still `holds`."""
         with self._locks[key]:
             known = self._answers.get(key)
-            if known is None or not self._is_new(known[0]):
+            if known is None or not self._is_new(known[0]) or (holds is not None and not holds(known[1])):
                 known = self._answers[key] = (self._clock(), ask())
                 self._make_room()
             return known[1]

@@ -60,7 +60,7 @@ function showTime(cell, ms) {
   const moment = new Date(Number(ms));
   const time = document.createElement("time");
   time.dateTime = moment.toISOString();
-  time.dataset.local = "datetime";
+  time.dataset.local = "ago";
   time.title = `${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
   time.textContent = time.title;
   cell.replaceChildren(time);

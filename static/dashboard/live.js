@@ -109,8 +109,10 @@ class Live {
     showState();
   }
 
+  // answering.js finds out what it is: where it tells that of the whole page, what is said here is not shown.
   trouble(text) {
     this.stale = true;
+    document.dispatchEvent(new CustomEvent("taskq:doubt"));
     this.wait = Math.min(Math.max(this.wait, this.every) * 2, SLOWEST_MS);
     if (!this.notice) {
       if ([...sections.values()].some((live) => live.notice)) return showState(); // once is enough for a page
@@ -141,7 +143,7 @@ function showState() {
   if (!button) return;
   button.dataset.live ??= button.textContent;
   button.hidden = sections.size === 0;
-  const stale = [...sections.values()].some((live) => live.stale);
+  const stale = document.documentElement.hasAttribute("data-away") || [...sections.values()].some((live) => live.stale);
   button.toggleAttribute("data-stale", stale && !paused);
   button.setAttribute("aria-pressed", String(paused));
   button.textContent = paused ? button.dataset.paused : stale ? button.dataset.staleWord : button.dataset.live;
@@ -171,5 +173,7 @@ button?.addEventListener("click", () => {
   showState();
 });
 document.addEventListener("visibilitychange", goOn);
+document.addEventListener("taskq:back", goOn);
+document.addEventListener("taskq:away", showState);
 document.addEventListener("taskq:updated", (event) => adopt(event.target));
 adopt(document);

@@ -8,6 +8,9 @@ const keyOf = (node) => (node.nodeType === Node.ELEMENT_NODE ? node.id || node.d
 const isKept = (node) => node.nodeType === Node.ELEMENT_NODE && node.hasAttribute("data-keep");
 const isSame = (old, fresh) => old.nodeType === fresh.nodeType && old.nodeName === fresh.nodeName && keyOf(old) === keyOf(fresh);
 
+// What times.js made of it goes on.
+const isSameTime = (old, fresh) => old.nodeName === "TIME" && old.dateTime === fresh.dateTime && old.dataset.local === fresh.dataset.local;
+
 export function morph(old, fresh) {
   const keyed = new Map();
   for (const child of old.childNodes) if (keyOf(child)) keyed.set(keyOf(child), child);
@@ -41,7 +44,7 @@ function change(old, fresh) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
     return;
   }
-  if (old.isEqualNode(fresh)) return;
+  if (old.isEqualNode(fresh) || isSameTime(old, fresh)) return;
   for (const { name, value } of fresh.attributes) {
     if (!OWN.has(`${old.nodeName}:${name}`) && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }

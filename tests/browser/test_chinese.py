@@ -52,7 +52,7 @@ LOANWORDS_TYPED: Final = frozenset(
     | {"UNLINK", "FLUSHDB", "jemalloc", "GLIBC_TUNABLES", "glibc", "malloc", "mxfast"}
 )
 VALUES: Final = frozenset(
-    {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB", "min"}
+    {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB"}
     | {"http", "https", "Content", "Type", "application", "json"}
     | {"Asia", "Shanghai", "daily"}
 )

@@ -114,7 +114,7 @@ def test_an_incident_is_acknowledged_from_the_list_and_noted_on_its_page(seeded:
     line.get_by_role("button", name="Acknowledge").click()
     expect(line).to_contain_text("acknowledged by admin")
 
-    line.get_by_role("link", name="since").click()
+    line.get_by_role("link", name="started").click()
     page.get_by_role("textbox", name="Note").fill("the partner's gateway is down")
     page.get_by_role("button", name="Add note").click()
     expect(page.locator(".timeline")).to_contain_text("the partner's gateway is down")

@@ -238,12 +238,18 @@ def test_what_concerns_a_pool_is_told_without_the_jobs_of_others(people: People)
     )
     record_look(Look(pool=POOL, kinds=frozenset({IncidentKind.REDIS_FULL}), findings=(finding,)), now=now)
     path = f"/incidents/{Incident.objects.get().pk}/"
+    assert post(people.root.browser, f"{path}act", act="acknowledge", note="the tenant glaziers fills it") == 302
+    assert post(people.root.browser, f"{path}act", act="note", note="they were phoned") == 302
 
     for_bob, for_root = page(people.bob.browser, path), page(people.root.browser, path)
 
     assert "Redis is 97 % full." in for_bob
     assert "98,765" not in for_bob
     assert "redis-7.internal" not in for_bob
+    assert "acknowledged" in for_bob
+    for note in ("glaziers", "phoned"):
+        assert note not in for_bob
+        assert note in for_root
     assert "98,765" in for_root
     assert "redis-7.internal" in for_root
     assert post(people.alice.browser, f"{path}act", act="acknowledge") == 403
@@ -325,6 +331,10 @@ def test_channels_are_for_administrators(people: People) -> None:
     assert post(people.alice.browser, "/alerts/new", **options, namespace="") == 403
     assert post(people.alice.browser, "/alerts/new", **options, namespace="default/shop") == 302
 
+    assert people.alice.browser.get("/alerts/new").status_code == 200
+    for person in (people.olga, people.bob):
+        assert person.browser.get("/alerts/new").status_code == 403, "no form that cannot be sent"
+        assert "/alerts/new" not in page(person.browser, "/alerts/")
     pk = AlertChannel.objects.get().pk
     assert "hooks.example.org" in page(people.alice.browser, "/alerts/")
     for person in (people.olga, people.charlie):

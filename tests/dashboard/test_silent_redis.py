@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Barrier, get_native_id
 from typing import Any
@@ -15,9 +17,12 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.test import Client
+from django.utils import timezone
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import open_engine
+from queues.engine import Engine, open_engine
+from queues.models import Pool
+from queues.pools.ttl_cache import forget_recent
 
 from .people import People, Person
 from .shop import AT, Shop
@@ -28,6 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE_S = 3.0
 OF_JOBS = (AT, f"{AT}now", f"{AT}?state=dead&error=x", f"{AT}charts/throughput", "/dead/", "/workers/")
 OF_MORE = ("/", "/queues/", "/activity/")
+KEEP_NUMBERS = ("/", "/queues/", "/totals", "/overview/charts")
 
 
 @contextmanager
@@ -88,6 +94,7 @@ def test_every_page_is_answered_within_three_seconds(visited: People, redis_serv
     assert {answer.status_code for answer, _ in usual.values()} == {200}
 
     with silence(redis_server):
+        forget_recent()  # a survey that is two seconds old is still shown
         answers = look_at_all(visited.alice)
 
     for path in OF_JOBS:
@@ -97,6 +104,8 @@ def test_every_page_is_answered_within_three_seconds(visited: People, redis_serv
     for path in OF_MORE:
         answer, _ = answers[path]
         assert answer.status_code == 200, path
+    for path in (*OF_MORE, "/dead/", "/workers/"):
+        assert "No answer from Redis since" in answers[path][0].text, path
     assert {path: waited_s for path, (_, waited_s) in answers.items() if waited_s >= PATIENCE_S} == {}
 
 
@@ -108,3 +117,39 @@ def test_of_an_act_that_was_not_answered_nobody_says_that_it_was_not_done(
 
     assert answer.status_code == 503
     assert "It is not known whether the change was made" in answer.text
+
+
+def test_an_open_page_is_told_since_when_there_is_no_answer_and_keeps_its_numbers(
+    visited: People, redis_server: EmbeddedRedis
+) -> None:
+    alice, stranger = visited.alice.browser, visited.dave.browser
+    assert alice.get("/answering").status_code == 204
+    before = timezone.now()
+
+    with silence(redis_server):
+        forget_recent()
+        told = alice.get("/answering")
+        others = stranger.get("/answering")
+        live = {path: alice.get(path, headers={"X-Live": "1"}) for path in KEEP_NUMBERS}
+    forget_recent()
+    after = alice.get("/answering")
+
+    assert told.status_code == 200
+    found = re.search(r'No answer from Redis since <time datetime="([^"]+)"', told.text)
+    assert found is not None
+    assert abs(before - datetime.fromisoformat(found[1])) < timedelta(seconds=1.5), "when it answered last"
+    assert others.status_code == 204, "of pools that they do not see nobody is told"
+    assert {path: answer.status_code for path, answer in live.items()} == dict.fromkeys(KEEP_NUMBERS, 503)
+    assert after.status_code == 204
+
+
+def test_figures_of_pools_that_answer_are_shown_beside_one_that_does_not(visited: People, engine: Engine) -> None:
+    root = visited.root.browser
+    Pool.objects.create(name="away", url="redis://127.0.0.1:1/0")
+    forget_recent()
+
+    told, strip = root.get("/answering"), root.get("/totals", headers={"X-Live": "1"})
+
+    assert "No answer from Redis of pool away since" in told.text
+    assert strip.status_code == 200
+    assert "Excludes pool away (unreachable)" in strip.text

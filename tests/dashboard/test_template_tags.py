@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from django.template import Context, Template
 from django.test import RequestFactory
+from django.utils import translation
 
 from dashboard.formatting import age, brief_duration, compact, duration, number, per_second
 from dashboard.sparkline import sparkline
@@ -53,6 +54,13 @@ def test_durations_for_narrow_columns(milliseconds: float | None, text: str) -> 
     assert brief_duration(milliseconds) == text
 
 
+def test_durations_are_in_the_language_of_the_reader() -> None:
+    with translation.override("zh-hans"):
+        texts = [duration(93_000), duration(1_540), brief_duration(HOUR_MS * 23.94), age(DAY_MS * 2.5), age(7)]
+
+    assert texts == ["1 分钟 33 秒", "1.5 秒", "23.9 小时", "2 天", "7 毫秒"]
+
+
 @pytest.mark.parametrize(("milliseconds", "text"), [(None, "–"), (0, "0 ms"), (1_999, "1 s"), (DAY_MS * 2.5, "2 d")])
 def test_ages(milliseconds: float | None, text: str) -> None:
     assert age(milliseconds) == text
@@ -85,7 +93,7 @@ def test_a_time_is_utc_for_machines_and_on_hover() -> None:
     text = when(1_700_000_000_123)
 
     assert text == (
-        '<time datetime="2023-11-14T22:13:20.123Z" data-local="datetime" title="2023-11-14 22:13:20 UTC">'
+        '<time datetime="2023-11-14T22:13:20.123Z" data-local="ago" title="2023-11-14 22:13:20 UTC">'
         "2023-11-14 22:13:20 UTC</time>"
     )
     abroad = datetime(2026, 1, 1, 8, tzinfo=timezone(timedelta(hours=8)))

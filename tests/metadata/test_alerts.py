@@ -26,6 +26,7 @@ from queues.models import (
 from queues.services.errors import InvalidArgumentError
 from queues.services.incidents.alerts import sending
 from queues.services.incidents.alerts.channels import ChannelOptions, save_channel, send_test
+from queues.services.incidents.alerts.queueing import SETTLE
 from queues.services.incidents.alerts.sending import ATTEMPTS_MAX, send_due_alerts
 from queues.services.incidents.findings import Finding, Look
 from queues.services.incidents.recording import RESOLVE_AFTER_LOOKS, record_look
@@ -35,6 +36,7 @@ from tests.support.http_sink import HttpSink, http_sink
 pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 11, 25, 10, 21, tzinfo=UTC)
+SETTLE_S = int(SETTLE.total_seconds())
 KINDS = frozenset({IncidentKind.NO_CONSUMER, IncidentKind.REDIS_AWAY})
 
 
@@ -133,6 +135,9 @@ def test_each_change_is_told_once_and_its_end(sink: HttpSink, root: User, shop: 
     resolve(at=60)
     for at in (60, 61, 62):
         send(at=at)
+    assert told(sink) == [("incident.opened", "orders")], "its end may not last"
+    for at in (0, 1):
+        send(at=70 + at + SETTLE_S)
 
     assert told(sink) == [("incident.opened", "orders"), ("incident.resolved", "orders")]
 
@@ -158,14 +163,51 @@ def test_what_was_never_told_has_no_end_to_tell(sink: HttpSink, root: User, shop
     assert send(at=9) == 0
 
 
-def test_what_is_reopened_is_told_again(sink: HttpSink, root: User, shop: Namespace) -> None:
+def test_a_cause_that_comes_and_goes_is_one_alert(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url)
+    for at in range(0, 300, 30):
+        look(idle(), at=at)
+        send(at=at)
+        resolve(at=at + 1)
+        send(at=at + 20)
+
+    assert Incident.objects.get().reopened == 9
+    assert [kind for kind, _ in told(sink)] == ["incident.opened"]
+    send(at=300 + SETTLE_S)
+    assert [kind for kind, _ in told(sink)] == ["incident.opened", "incident.resolved"]
+
+
+def test_one_that_gets_worse_between_is_told_so(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url)
+    look(idle(jobs=20, minutes=1))
+    resolve(at=5)
+    look(idle(jobs=9_000), at=60)
+    send(at=60)
+
+    assert [kind for kind, _ in told(sink)] == ["incident.opened", "incident.worse"]
+
+
+def test_what_is_reopened_after_its_end_was_told_is_told_again(sink: HttpSink, root: User, shop: Namespace) -> None:
     channel(root, sink.url)
     look(idle())
     resolve()
-    look(idle(), at=60)
-    send(at=60)
+    send(at=5 + SETTLE_S)
+    look(idle(), at=10 + SETTLE_S)
+    send(at=10 + SETTLE_S)
 
+    assert Incident.objects.get().reopened == 1
     assert [kind for kind, _ in told(sink)] == ["incident.opened", "incident.resolved", "incident.opened"]
+
+
+def test_an_end_that_may_not_last_holds_up_nothing_else(sink: HttpSink, root: User, shop: Namespace) -> None:
+    channel(root, sink.url)
+    look(idle())
+    send()
+    resolve()
+    look(idle("others"), at=10)
+
+    assert send(at=10) == 1
+    assert told(sink)[-1] == ("incident.opened", "others")
 
 
 def test_a_channel_chooses_kinds_and_namespace(sink: HttpSink, root: User, shop: Namespace) -> None:
@@ -310,12 +352,14 @@ def test_what_opens_is_told_before_its_end_though_it_failed_first(sink: HttpSink
     sink.status = 200
     sink.received.clear()
     resolve()
+    AlertDelivery.objects.update(due_at=NOW + timedelta(hours=1))
+    AlertDelivery.objects.filter(event="resolved").update(due_at=NOW + timedelta(seconds=3))
 
     assert send(at=4) == 0, "the first one is not due yet, and the end waits for it"
     send_test(user=root, pk=row.pk)
     AlertDelivery.objects.filter(event="test").update(due_at=NOW)
     assert send(at=4) == 1, "a test does not"
-    assert send(at=60) == 2
+    assert send(at=3_600) == 2
     types = [json.loads(one.body)["type"] for one in sink.received]
     assert types == ["alert.test", "incident.opened", "incident.resolved"]
 

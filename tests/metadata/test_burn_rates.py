@@ -7,9 +7,12 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from queues.api.metrics.exposition import Page
 from queues.api.metrics.page import add_objectives
+from queues.models import Namespace, ObjectiveWindow, Pool, QueuePolicy
 from queues.services.objectives.budgets import budget_of
 from queues.services.objectives.burn_rates import (
     CELL_S,
@@ -22,7 +25,7 @@ from queues.services.objectives.burn_rates import (
     burn_rates,
     windows_of,
 )
-from queues.services.objectives.reading import BurningQueue
+from queues.services.objectives.reading import LISTED_FOR_S, BurningQueue, list_burn_rates
 from queues.services.reporting.values import Figures, Objective, QueueRow, SeriesDay, Spread
 
 NOW_S = 1_772_000_000 // HOUR_S * HOUR_S
@@ -184,3 +187,28 @@ def test_burn_rates_are_on_the_page_of_metrics_for_those_who_may_see_the_namespa
     assert [line.partition("window=")[2].partition("}")[0] for line in lines] == [f'"{window}"' for window in WINDOWS]
     assert [float(line.rpartition(" ")[2]) for line in lines] == pytest.approx([2] * len(WINDOWS))
     assert "secret" not in page.text()
+
+
+@pytest.mark.django_db
+def test_burn_rates_are_computed_once_until_somebody_has_counted_again() -> None:
+    shop = Namespace.objects.create(pool=Pool.objects.get(name="default"), name="shop")
+    QueuePolicy.objects.create(namespace=shop, queue="orders", objective_s=5)
+    now = datetime.fromtimestamp(NOW_S, UTC)
+    counts = windows(lambda ago: 2).as_json()
+    row = ObjectiveWindow.objects.create(namespace=shop, queue="orders", counts=counts, recorded_until=now)
+
+    def look(seconds: int) -> tuple[list[float], int]:
+        with CaptureQueriesContext(connection) as asked:
+            found = list_burn_rates(pool="default", now=now + timedelta(seconds=seconds))
+        return [round(one.rates.rates["1h"], 6) for one in found], sum(
+            "counts" in query["sql"] for query in asked.captured_queries
+        )
+
+    assert look(1) == ([0.4], 1)
+    assert [look(seconds) for seconds in (6, 11, 16)] == [([0.4], 0)] * 3
+    row.counts = windows(lambda ago: 4).as_json()
+    row.recorded_until = now + timedelta(seconds=CELL_S)
+    row.save()
+    assert look(CELL_S + 1) == ([0.8], 1)
+    assert look(3 * CELL_S + CELL_S + 1) == ([], 0), "nobody has counted since"
+    assert LISTED_FOR_S < CELL_S

@@ -11,8 +11,9 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from queues.management.demo_incidents import SCENARIOS, CannotSeedError, Installation, clear, describe
+from queues.management.demo_incidents import SCENARIOS, clear, describe
 from queues.management.demo_load import ServiceAwayError, run_load
+from queues.management.demo_outages import CannotSeedError, Installation
 from queues.management.local.data_dir import Account
 from queues.supervision import HEARTBEAT
 

@@ -121,7 +121,10 @@ def list_incidents(*, user: User, chosen: IncidentFilter, before: int | None = N
 
 
 def read_incident(*, user: User, pk: int) -> IncidentView:
-    """Raises IncidentNotFoundError, also for what `user` may not see; MetadataUnavailableError."""
+    """One with its history. Of what concerns a whole pool, notes and numbers of jobs are for superusers.
+
+    Raises IncidentNotFoundError, also for what `user` may not see; MetadataUnavailableError.
+    """
     row = find_row(user=user, pk=pk)
     sees_all = sees_everything(user)
     (line,) = with_roles([line_of_row(row, sees_all=sees_all)], user=user)
@@ -129,7 +132,9 @@ def read_incident(*, user: User, pk: int) -> IncidentView:
     changes = read_metadata(lambda: list(row.changes.order_by("pk")))
     return IncidentView(
         line=line,
-        timeline=tuple(_entry(change, is_told) for change in changes),
+        timeline=tuple(
+            _entry(change, is_told) for change in changes if is_told or change.change != IncidentChangeKind.NOTED
+        ),
         points=tuple((at * 1_000, size) for at, size in row.sizes) if is_told else (),
         worst=IncidentSeverity(row.worst),
     )
@@ -192,7 +197,7 @@ def _entry(change: IncidentChange, is_told: bool) -> TimelineEntry:
         change=change.change,
         words=str(IncidentChangeKind(change.change).label) if known else change.change,
         who=change.who,
-        note=change.note,
+        note=change.note if is_told else "",
         severity=IncidentSeverity(change.severity),
         size=change.size if is_told and not is_by_a_person else None,
     )

@@ -11,11 +11,10 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from queues.models import IncidentKind, IncidentSeverity
 
+from ..time_units import TIME_UNITS, in_unit
 from .findings import Fact
 
 Facts = Mapping[str, Fact]
-
-_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def say(kind: str, *, size: int, facts: Facts) -> str:
@@ -53,10 +52,8 @@ def meaning_of(kind: str) -> str:
 
 def span(seconds: float) -> str:
     """`95` → `1 min`: whole numbers of the largest unit that fits."""
-    for length, unit in _UNITS:
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{int(max(0, seconds))} s"
+    size = next((size for size, _unit in TIME_UNITS if seconds * 1_000 >= size >= 1_000), 1_000)
+    return in_unit(int(max(0, seconds) * 1_000 // size), size)
 
 
 def _number(facts: Facts, name: str, default: int = 0) -> int:

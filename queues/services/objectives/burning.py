@@ -8,11 +8,8 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext
 
-from queues.models import ObjectiveWindow
-from queues.pools.database import read_metadata
-
 from .burn_rates import WINDOWS, Severity
-from .reading import STALE, list_burn_rates
+from .reading import STALE, latest_count, list_burn_rates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +32,7 @@ def find_burning_objectives(*, pool: str, now: datetime) -> list[BurningObjectiv
 
     Raises MetadataUnavailableError.
     """
-    rows = ObjectiveWindow.objects.filter(namespace__pool__name=pool)
-    latest = read_metadata(lambda: rows.order_by("-recorded_until").values_list("recorded_until", flat=True).first())
+    latest = latest_count(pool=pool)
     if latest is None:
         return []
     if latest <= now - STALE:

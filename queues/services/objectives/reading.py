@@ -10,11 +10,15 @@ from typing import Final
 from queues.models import ObjectiveWindow
 from queues.pools.database import read_metadata
 
+from ...pools.ttl_cache import Recent
 from ..policies import policy_for
 from .burn_rates import CELL_S, BurnRates, burn_rates, windows_of
 
 STALE: Final = timedelta(seconds=3 * CELL_S)
 """Counts that are older say nothing of now: no pump has counted since."""
+
+LISTED_FOR_S: Final = 60.0
+"""So long the rates of all queues of a pool are kept, unless they were counted anew before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +42,40 @@ def read_burn_rates(*, pool: str, namespace: str, queue: str) -> BurningQueue | 
 
 
 def list_burn_rates(*, pool: str, now: datetime) -> list[BurningQueue]:
-    """Of all queues of a pool that were counted lately, the fastest first. Raises MetadataUnavailableError."""
+    """Of all queues of a pool that were counted lately, the fastest first. Raises MetadataUnavailableError.
+
+    The watch and the metrics ask every few seconds, and the pump counts every five minutes: until it has counted again
+    this costs one short query, and a change of an objective is seen LISTED_FOR_S later.
+    """
+    latest = latest_count(pool=pool)
+    if latest is None or latest <= now - STALE:
+        return []
+    listed = _lists.get(pool, lambda: _list(pool, latest, now), holds=lambda known: known.latest == latest)
+    return [one for one in listed.queues if one.until > now - STALE]
+
+
+def latest_count(*, pool: str) -> datetime | None:
+    """Up to when a pump has counted; None: never. Raises MetadataUnavailableError."""
+    rows = ObjectiveWindow.objects.filter(namespace__pool__name=pool).order_by("-recorded_until")
+    return read_metadata(rows.values_list("recorded_until", flat=True).first)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listed:
+    """All queues of a pool, from counts up to `latest`."""
+
+    latest: datetime
+    queues: tuple[BurningQueue, ...]
+
+
+_lists: Final[Recent[str, _Listed]] = Recent(LISTED_FOR_S)
+
+
+def _list(pool: str, latest: datetime, now: datetime) -> _Listed:
     rows = ObjectiveWindow.objects.filter(namespace__pool__name=pool, recorded_until__gt=now - STALE)
-    return sorted(
-        _of_rows(pool, read_metadata(lambda: list(rows.select_related("namespace")))),
-        key=lambda one: (-one.rates.rates["1h"], one.namespace, one.queue),
-    )
+    found = _of_rows(pool, read_metadata(lambda: list(rows.select_related("namespace"))))
+    fastest = sorted(found, key=lambda one: (-one.rates.rates["1h"], one.namespace, one.queue))
+    return _Listed(latest=latest, queues=tuple(fastest))
 
 
 def _of_rows(pool: str, rows: Iterable[ObjectiveWindow]) -> Iterator[BurningQueue]:

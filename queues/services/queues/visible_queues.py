@@ -5,7 +5,7 @@ A survey is read once for all callers of the same moment.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import reduce
@@ -28,6 +28,7 @@ from queues.models import Pool
 from queues.pools import engine_for, find_pool
 from queues.pools.database import read_metadata
 
+from ...pools.silences import note_answer, note_silence, now_ms
 from ...pools.ttl_cache import Recent
 from ..permissions import User, roles_of, sees_everything
 
@@ -158,14 +159,19 @@ def _recent(pool: str) -> PoolSurvey | TaskqError:
 
 def _read(pool: str) -> PoolSurvey | TaskqError:
     """A fault is an answer too: not everybody who looks has to wait for it."""
+    asked_ms = now_ms()
     try:
         engine = engine_for(pool)
         partitions = range(engine.layout.partitions)
         written, pumps, *loads = engine.batch([read_survey(), list_pumps(), *map(partition_load, partitions)])
+    except StoreUnavailableError as error:
+        note_silence(pool, asked_ms=asked_ms)
+        return error
     except TaskqError as error:
         return error
     finally:
         connections.close_all()  # those of this thread, if it needed any after all
+    note_answer(pool)
     head = written.head
     queues = {name: unpack_queues(name, content) for name, content in written.contents.items()}
     return PoolSurvey(
@@ -248,6 +254,11 @@ class VisiblePools:
         return tuple(view.pool for view in self.pools if view.survey is None)
 
     @property
+    def are_away(self) -> bool:
+        """Whether no pool answers, of those that there are."""
+        return bool(self.pools) and all(view.is_away for view in self.pools)
+
+    @property
     def outdated(self) -> tuple[str, ...]:
         """Pools of which only old news can be told, or none yet."""
         return tuple(view.pool for view in self.pools if view.survey is not None and not view.survey.is_current)
@@ -261,15 +272,22 @@ class VisiblePools:
 def visible_pools(*, user: User) -> VisiblePools:
     """What `user` sees now, by pool: at most two queries and one round trip to each pool. Raises
     MetadataUnavailableError."""
+    namespaces = namespaces_by_pool(user=user)
+    surveys = read_pool_surveys(pools=namespaces)
+    pools = tuple(_visible_pool(pool, frozenset(namespaces[pool]), surveys) for pool in sorted(namespaces))
+    return VisiblePools(pools=pools, sees_everything=sees_everything(user))
+
+
+def namespaces_by_pool(*, user: User) -> Mapping[str, Set[str]]:
+    """Those that `user` sees; a superuser also sees pools without any. At most two queries. Raises
+    MetadataUnavailableError."""
     namespaces: dict[str, set[str]] = {}
     if sees_everything(user):
         names = Pool.objects.order_by("name").values_list("name", flat=True)[:POOLS_MAX]
         namespaces = {name: set() for name in read_metadata(lambda: list(names))}
     for pool, namespace in roles_of(user=user):
         namespaces.setdefault(pool, set()).add(namespace)
-    surveys = read_pool_surveys(pools=namespaces)
-    pools = tuple(_visible_pool(pool, frozenset(namespaces[pool]), surveys) for pool in sorted(namespaces))
-    return VisiblePools(pools=pools, sees_everything=sees_everything(user))
+    return namespaces
 
 
 def _visible_pool(pool: str, namespaces: frozenset[str], surveys: Mapping[str, PoolSurvey | TaskqError]) -> VisiblePool:

@@ -1,4 +1,6 @@
 // How values are written, and where round ones lie on an axis.
+import { inUnits } from "../durations.js";
+
 const language = document.documentElement.lang || undefined;
 const words = document.getElementById("words")?.dataset ?? {};
 const plain = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
@@ -18,13 +20,7 @@ export const moment = (ms) => `${day.format(ms)} ${clock.format(ms)}`;
 
 export const word = (name) => words[name] ?? "";
 
-export function duration(ms) {
-  if (ms >= DAY_MS) return `${plain.format(ms / DAY_MS)} d`;
-  if (ms >= 3_600_000) return `${plain.format(ms / 3_600_000)} h`;
-  if (ms >= 60_000) return `${plain.format(ms / 60_000)} min`;
-  if (ms >= 1_000) return `${plain.format(ms / 1_000)} s`;
-  return `${plain.format(ms)} ms`;
-}
+export const duration = (ms) => inUnits(ms, plain.format);
 
 export function unitName(unit) {
   const name = `unit${unit.replaceAll("/", "-per-").replace(/(^|-)(\w)/g, (_, __, letter) => letter.toUpperCase())}`;

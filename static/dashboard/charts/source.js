@@ -92,3 +92,4 @@ function goOn() {
 
 document.addEventListener("taskq:paused", (event) => ((paused = event.detail), goOn()));
 document.addEventListener("visibilitychange", goOn);
+document.addEventListener("taskq:back", goOn);

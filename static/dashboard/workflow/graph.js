@@ -204,7 +204,9 @@ section.addEventListener("click", (event) => {
   const key = event.target.closest("[data-zoom]")?.dataset.zoom;
   if (key) view.press(key);
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph && drawMap(view.map, graph, drawn.nodes));
+const repaint = () => graph && drawMap(view.map, graph, drawn.nodes);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+document.addEventListener("taskq:theme", repaint);
 document.addEventListener("taskq:updated", () => {
   const version = document.querySelector("[data-version]")?.dataset.version;
   if (graph && version && version !== graph.version) load(graph.version);

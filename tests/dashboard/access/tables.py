@@ -46,7 +46,8 @@ LIVE: Final = {"X-Live": "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What GET answers. `sees`: what a reader of the shop finds there. In texts `{dead}` is the id of a dead job."""
+    """What GET answers. `sees`: what a reader of the shop finds there. In texts `{dead}` is the id of a dead job.
+    `erin`, `dave`: None where they are answered as Bob and as Charlie are."""
 
     named: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
@@ -55,6 +56,8 @@ class Page:
     olga: int = 200
     bob: int = 200
     charlie: int = 404
+    erin: int | None = None
+    dave: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +81,8 @@ PAGES: Final[Mapping[str, Page]] = {
     "overview": Page(sees="1,237", charlie=200),
     "overview_charts": Page(charlie=200),
     "totals": Page(sees="1,237", charlie=200),
+    "answering": Page(alice=204, olga=204, bob=204, charlie=204),
+    "styleguide": Page(alice=404, olga=404, bob=404),
     "find": Page(query={"q": "{dead}"}, alice=302, olga=302, bob=302),
     "palette": Page(query={"q": QUEUE}, sees=f"{POOL}/{SHOP}", charlie=200),
     "queues": Page(sees=QUEUE, charlie=200),
@@ -133,7 +138,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "incident": Page(sees=QUEUE),
     "incident_chart": Page(sees="series"),
     "alerts": Page(charlie=200),
-    "alert_new": Page(charlie=200),
+    "alert_new": Page(olga=403, bob=403, charlie=200, erin=200, dave=403),
     "alert_edit": Page(sees=CHANNEL, olga=403, bob=403),
     "first_day": Page(charlie=200),
     "tokens": Page(charlie=200),

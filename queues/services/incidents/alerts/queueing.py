@@ -1,4 +1,7 @@
-"""Writes down which channels are to be told of changes of incidents: once per channel, incident, event and occurrence.
+"""Writes down which channels are to be told of changes of incidents: once per channel, incident and event.
+
+That an incident is over is told when it has been for SETTLE. If it is reopened before, nobody is told of either, so
+that a cause that comes and goes is one alert.
 
 Called within the transaction that changes the incidents, so that what is told has happened, and what has happened is
 told whatever dies next.
@@ -6,10 +9,11 @@ told whatever dies next.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
+
+from django.db.models import Q
 
 from queues.models import AlertChannel, AlertDelivery, AlertEvent, Incident, IncidentChange, IncidentChangeKind
 
@@ -25,8 +29,11 @@ _TELLS: Final = frozenset(
 )
 BATCH: Final = 500
 
-_Told = dict[tuple[int, int, int], int]
-"""Channel, incident and occurrence → rank of the worst severity that was told."""
+SETTLE: Final = timedelta(minutes=5)
+"""Shorter than incidents are reopened for: what comes back later than that is told again."""
+
+_Told = dict[tuple[int, int], int]
+"""Channel and incident → rank of the worst severity that was told since the incident was last over."""
 
 
 def queue_alerts(changes: Sequence[IncidentChange], *, now: datetime) -> int:
@@ -35,6 +42,7 @@ def queue_alerts(changes: Sequence[IncidentChange], *, now: datetime) -> int:
     channels = list(AlertChannel.objects.filter(enabled=True).select_related("namespace__pool")) if telling else []
     if not channels:
         return 0
+    _forget_settling({change.incident_id for change in telling if change.change == IncidentChangeKind.REOPENED}, now)
     told = _told({change.incident_id for change in telling})
     new = [
         AlertDelivery(
@@ -45,7 +53,7 @@ def queue_alerts(changes: Sequence[IncidentChange], *, now: datetime) -> int:
             occurrence=change.incident.reopened,
             size=change.size,
             created_at=now,
-            due_at=now,
+            due_at=now + SETTLE if event == AlertEvent.RESOLVED else now,
         )
         for change in telling
         for channel in channels
@@ -68,8 +76,7 @@ def concerns(channel: AlertChannel, incident: Incident) -> bool:
 
 
 def _event(channel: AlertChannel, change: IncidentChange, told: _Told) -> AlertEvent | None:
-    key = (channel.pk, change.incident_id, change.incident.reopened)
-    known = told.get(key)
+    known = told.get((channel.pk, change.incident_id))
     if change.change == IncidentChangeKind.RESOLVED:
         return None if known is None else AlertEvent.RESOLVED
     rank = RANKS[change.severity]
@@ -80,12 +87,22 @@ def _event(channel: AlertChannel, change: IncidentChange, told: _Told) -> AlertE
     return AlertEvent.WORSE if rank < known else None
 
 
+def settling(now: datetime) -> Q:
+    """Of alerts: those that tell of an end which may not last."""
+    return Q(event=AlertEvent.RESOLVED, due_at__gt=now, attempts=0, claim="", sent_at=None, failed_at=None)
+
+
+def _forget_settling(reopened: set[int], now: datetime) -> None:
+    if reopened:
+        AlertDelivery.objects.filter(settling(now), incident__in=reopened).delete()
+
+
 def _told(incidents: set[int]) -> _Told:
-    told: _Told = defaultdict(lambda: len(RANKS))
-    rows = AlertDelivery.objects.filter(incident__in=incidents, event__in=[AlertEvent.OPENED, AlertEvent.WORSE])
-    for channel, incident, occurrence, severity in rows.order_by().values_list(
-        "channel", "incident", "occurrence", "severity"
-    ):
-        key = (channel, incident, occurrence)
-        told[key] = min(told[key], RANKS[severity])
-    return dict(told)
+    told: _Told = {}
+    rows = AlertDelivery.objects.filter(incident__in=incidents).exclude(event=AlertEvent.TEST).order_by("pk")
+    for channel, incident, event, severity in rows.values_list("channel", "incident", "event", "severity"):
+        if event == AlertEvent.RESOLVED:
+            told.pop((channel, incident), None)
+        else:
+            told[channel, incident] = min(told.get((channel, incident), len(RANKS)), RANKS[severity])
+    return told

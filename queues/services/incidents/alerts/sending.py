@@ -36,6 +36,7 @@ from queues.services.push.secrets import UnreadableSecretError
 from queues.services.push.signing import sign
 
 from .messages import mail_text, slack_payload, subject_of, webhook_payload
+from .queueing import settling
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ def _claim(now: datetime, late_by: timedelta) -> list[Batch]:
     waiting = AlertDelivery.objects.filter(sent_at=None, failed_at=None)
     due = waiting.filter(due_at__lte=now - late_by)
     with transaction.atomic():
-        chosen = _choose(waiting, due)
+        chosen = _choose(waiting.exclude(settling(now)), due)
         if not chosen:
             return []
         claim = secrets.token_hex(16)

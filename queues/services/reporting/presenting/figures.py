@@ -16,6 +16,7 @@ from queues.lake.local_days import bounds_of, find_zone, uneven_hours
 from queues.odd_characters import spell_out
 
 from ...permissions import User
+from ...time_units import TIME_UNITS, in_unit
 from ..reading.merging import Noted, read_sums
 from ..values import LEAST_WEEKS, Change, ChangeVerdict, Figures, History, Metric, WarningKind
 from .tables import MeasuredTime
@@ -220,8 +221,6 @@ MANY: Final = 3
 LEAST_POINTS: Final = 0.05
 """Smaller differences of a share are none worth a number."""
 
-_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
-
 
 def share(part: float | None) -> str:
     """`0.9987` → `99.87 %`. What is not quite all, or not quite nothing, is not written as that."""
@@ -240,12 +239,11 @@ def brief(milliseconds: float | None) -> str:
     """`131000` → `2.2 min`: in one unit, for narrow columns; a dash for None."""
     if milliseconds is None:
         return NOTHING
-    for size, unit in _UNITS:
-        if milliseconds >= size:
+    for size, _unit in TIME_UNITS:
+        if milliseconds >= size > 1:
             value = milliseconds / size
-            text = f"{value:.0f}" if value >= 99.95 else f"{value:.1f}".removesuffix(".0")
-            return f"{text} {unit}"
-    return f"{round(milliseconds)} ms"
+            return in_unit(f"{value:.0f}" if value >= 99.95 else f"{value:.1f}".removesuffix(".0"), size)
+    return in_unit(round(milliseconds), 1)
 
 
 def jobs(number: float | None) -> str:

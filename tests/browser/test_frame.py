@@ -1,0 +1,88 @@
+"""What all pages share: the theme, times that go on, and on a phone a low bar with the current page and tab in view."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import PHONE, OpenPage
+from tests.browser.service import Shop
+
+BAR_MAX_PX: Final = 96
+COLOURS: Final = {"light": "rgb(245, 247, 248)", "dark": "rgb(15, 23, 27)"}
+
+
+def _only_the_theme(route: Route) -> None:
+    """What comes after the first paint is left out."""
+    if route.request.url.endswith("/theme.js"):
+        route.continue_()
+    else:
+        route.fulfill(body="", content_type="text/javascript")
+
+
+def background(page: Page) -> str:
+    return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+
+def test_a_theme_is_kept_by_the_browser_and_there_before_the_first_paint(open_page: OpenPage) -> None:
+    page = open_page()
+    page.goto("/activity/")
+    assert background(page) == COLOURS["light"]
+    page.locator(".bar-side details.menu > summary").click()
+    page.get_by_role("button", name="Dark", exact=True).click()
+    assert background(page) == COLOURS["dark"]
+
+    page.route(re.compile(r"\.js$"), _only_the_theme)
+    for path in ("/activity/", "/admin/", "/api/docs"):
+        page.goto(path)
+        assert background(page) == COLOURS["dark"], path
+    page.unroute_all()
+
+    page.goto("/activity/")
+    page.locator(".bar-side details.menu > summary").click()
+    page.get_by_role("button", name="System", exact=True).click()
+    page.emulate_media(color_scheme="dark")
+    assert background(page) == COLOURS["dark"]
+    page.emulate_media(color_scheme="light")
+    assert background(page) == COLOURS["light"]
+
+
+def test_a_time_goes_on_and_says_exactly_when_to_pointer_and_keys(page: Page, shop: Shop) -> None:
+    shop.bury("lost-and-found", "550 no such mailbox", jobs=1)
+    page.goto("/queues/default/demo/lost-and-found/?state=dead")
+    time = page.locator("#jobs time, main tbody time").first
+    expect(time).to_have_text(re.compile(r"^\d+ s ago$"))
+    first = time.inner_text()
+    expect(time).not_to_have_text(first)
+    exact = re.compile(r"\d\d:\d\d:\d\d .* · 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC")
+
+    time.hover()
+    expect(page.get_by_role("tooltip")).to_have_text(exact)
+    page.locator("h1").hover()
+    expect(page.get_by_role("tooltip")).to_have_count(0)
+    page.keyboard.press("j")
+    expect(page.get_by_role("tooltip")).to_have_text(exact)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("tooltip")).to_have_count(0)
+
+
+def test_on_a_phone_the_bar_is_low_and_shows_where_one_is(open_page: OpenPage) -> None:
+    phone = open_page(phone=True)
+    phone.goto("/activity/")
+    bar = phone.locator("header.bar").bounding_box()
+    assert bar is not None
+    assert bar["height"] <= BAR_MAX_PX
+    for path, rows in (
+        ("/activity/", [".bar-links"]),
+        ("/queues/default/demo/emails/?state=grouped", [".bar-links", ".tabs"]),
+    ):
+        phone.goto(path)
+        for row in rows:
+            current = phone.locator(f"{row} [aria-current]")
+            expect(current).to_be_visible()
+            box = current.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0, (path, row)
+            assert box["x"] + box["width"] <= PHONE["width"], (path, row)

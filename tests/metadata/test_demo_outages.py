@@ -1,0 +1,74 @@
+"""What `manage.py demo --incident` does to an installation: Redis stands still and goes on, a report fails."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from queues.embedded import Answer, EmbeddedRedis
+from queues.management.demo_outages import (
+    BACK_DAYS,
+    CannotSeedError,
+    Installation,
+    fail_report,
+    forget_failed_reports,
+    stop_redis,
+)
+from queues.models import IncidentKind, ReportDay, ReportState
+from queues.services.incident_watch.report_findings import look_at_reports
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HERE = Installation(url="http://127.0.0.1:1", namespace="demo", token="-")
+
+
+def is_stopped(pid: int) -> bool:
+    asked = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=True)
+    return asked.stdout.strip().startswith("T")
+
+
+def test_redis_stands_still_until_it_may_go_on(redis_server: EmbeddedRedis) -> None:
+    pid, stopping = redis_server.pid, threading.Event()
+    assert pid is not None
+    demo = threading.Thread(target=stop_redis, args=(HERE, stopping))
+    demo.start()
+    try:
+        wait_until(lambda: is_stopped(pid), or_fail="Redis was not stopped")
+    finally:
+        stopping.set()
+        demo.join()
+
+    assert not is_stopped(pid)
+    assert redis_server.answer() is Answer.READY
+
+
+def test_a_report_fails_and_is_forgotten() -> None:
+    now = timezone.now()
+    done = ReportDay.objects.create(
+        date=now.date() - timedelta(days=BACK_DAYS), state=ReportState.DONE, claimed_at=now, beat_at=now
+    )
+
+    fail_report(HERE)
+
+    (finding,) = look_at_reports(now=timezone.now()).findings
+    assert (finding.kind, finding.size) == (IncidentKind.REPORT_FAILED, 1)
+    assert finding.facts["day"] == (done.date + timedelta(days=1)).isoformat()
+    forget_failed_reports()
+    assert list(ReportDay.objects.values_list("pk", flat=True)) == [done.pk], "and no other"
+
+
+def test_no_report_that_there_is_is_made_to_fail() -> None:
+    now = timezone.now()
+    for back in range(1, BACK_DAYS + 1):
+        ReportDay.objects.create(
+            date=now.date() - timedelta(days=back), state=ReportState.DONE, claimed_at=now, beat_at=now
+        )
+
+    with pytest.raises(CannotSeedError, match="has a report"):
+        fail_report(HERE)
+    assert not ReportDay.objects.filter(state=ReportState.FAILED).exists()
