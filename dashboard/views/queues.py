@@ -42,7 +42,7 @@ from queues.services.queues.page import (
 )
 
 from . import queue_actions
-from .decorators import is_live, keep_last_numbers, page
+from .decorators import is_live, page
 from .deletions import deleting
 from .overview import minute_chart, time_axis
 from .parameters import TEXT_MAX
