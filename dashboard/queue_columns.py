@@ -12,7 +12,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queues.engine import JobState, Minute
+from queues.engine import JobState
+from queues.engine.stats.minutes import Minute
 from queues.services.queues.listing import SEVERITY, QueueRow
 
 from .formatting import NOTHING, SEVERITY_STYLES, age, brief_duration, compact, duration, number, rate

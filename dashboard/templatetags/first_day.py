@@ -46,10 +46,14 @@ def step_done(step: FirstStep) -> Promise:
 
 @register.inclusion_tag("dashboard/_first_day.html", takes_context=True)
 def first_day_of_new_installation(context: Context) -> dict[str, Any]:
-    """Steps and code while the installation is new; nothing later, and for those who may not make tokens."""
+    """Steps and code while the installation is new; nothing later, and for those who may not make tokens.
+
+    Of the overview, which is not kept waiting by a pool that did not answer it.
+    """
     request: Any = context["request"]
     try:
-        progress = read_first_day(user=request.user) if is_young(user=request.user) else None
+        is_asked = not context["overview"].visible.away and is_young(user=request.user)
+        progress = read_first_day(user=request.user) if is_asked else None
     except TaskqError:
         progress = None
     if progress is None or not progress.is_new:

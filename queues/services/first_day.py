@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from django.db.models import Max
@@ -19,6 +20,7 @@ from queues.engine.errors import TaskqError
 from queues.models import Namespace, QueueDay, Token
 from queues.pools import reading_engine_for
 from queues.pools.database import read_metadata
+from queues.pools.ttl_cache import Recent
 
 from .consumers.reading import read_consumers
 from .permissions import Right, User, places_with, roles_of, sees_everything
@@ -37,6 +39,9 @@ NEW_NAMESPACE: Final = "demo"
 
 FIRST_QUEUES: Final = ("greetings", "hello-tasks")
 """Those that the code to copy uses."""
+
+RECENT_S: Final = 1.0
+"""For how long an answer serves everybody who looks: pages ask every two seconds."""
 
 _ACTS: Final = ("published", "consumed", "acked")
 
@@ -124,7 +129,8 @@ def _read_acts(user: User, places: Sequence[tuple[str, str]]) -> tuple[set[First
     away = []
     for pool in sorted(pools):
         try:
-            counted |= _counted(pool, [name for one, name in places if one == pool])
+            mine = tuple(name for one, name in places if one == pool)
+            counted |= _recent.get((pool, mine), partial(_counted, pool, mine))
         except TaskqError:
             away.append(pool)
     steps = dict(zip(_ACTS, (FirstStep.PUBLISH, FirstStep.CONSUME, FirstStep.ACK), strict=True))
@@ -141,7 +147,7 @@ def _reported(visible: Collection[Namespace]) -> set[str]:
     return {act for act in _ACTS if sums[act]}
 
 
-def _counted(pool: str, names: Sequence[str]) -> set[str]:
+def _counted(pool: str, names: Sequence[str]) -> frozenset[str]:
     """What the queues' counters have of the last day, the running minute included."""
     engine = reading_engine_for(pool)
     queues = [
@@ -157,7 +163,10 @@ def _counted(pool: str, names: Sequence[str]) -> set[str]:
     found |= {act for trend in trends for minute in trend for act in _ACTS if getattr(minute, act)}
     if any(sum(one.counts.values()) for one in now):
         found.add("published")
-    return found
+    return frozenset(found)
+
+
+_recent: Final[Recent[tuple[str, tuple[str, ...]], frozenset[str]]] = Recent(RECENT_S)
 
 
 def _is_anybody_at_work(user: User) -> bool:

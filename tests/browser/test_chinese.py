@@ -30,6 +30,7 @@ LOANWORDS: Final = frozenset(
         "taskq",
         "Redis",
         "Slack",
+        "curl",
         "Webhook",
         "webhook",
         "Valkey",
@@ -54,7 +55,7 @@ LOANWORDS_TYPED: Final = frozenset(
 VALUES: Final = frozenset(
     {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB"}
     | {"http", "https", "Content", "Type", "application", "json"}
-    | {"Asia", "Shanghai", "daily"}
+    | {"Asia", "Shanghai", "Europe", "Berlin", "daily", "TASKQ_TOKEN"}
 )
 PLACES: Final = frozenset(
     {

@@ -16,7 +16,7 @@ def break_and_mend(page: Page, watch: Watch, asked: str, button: Locator, place:
     page.route(asked, lambda route: route.abort())
     button.click()
 
-    expect(place.get_by_role("alert")).to_have_text("It did not go on: the server does not answer.")
+    expect(place.get_by_role("alert")).to_have_text("Stopped: the server does not answer.")
     expect(button).to_have_text("Try again")
     assert find_barriers(page) == []
 
@@ -54,16 +54,16 @@ def test_an_act_on_everything_tells_it_in_the_language_of_the_page(
 ) -> None:
     page = open_page(wish="zh-CN")
     watches[0].expected.append("net::ERR_FAILED")
-    shop.put_many("posters", 3)
-    page.goto("/queues/default/demo/posters/?state=ready")
+    shop.bury_many("posters", 3)
+    page.goto("/queues/default/demo/posters/?state=dead")
     page.route("**/act-on-all", lambda route: route.abort())
 
-    page.locator("form[data-bulk] button[value=delete]").click()
+    page.locator("form[data-bulk] button[value=respawn]").click()
     page.locator("#confirm-yes").click()
 
     expect(page.locator("#bulk-said")).to_contain_text("服务器无响应")
     expect(page.locator("#bulk-said")).not_to_contain_text("fetch")
-    assert shop.count("posters", "ready") == 3
+    assert shop.count("posters", "dead") == 3
 
 
 def test_what_the_server_says_is_shown(page: Page, shop: Shop, watches: list[Watch]) -> None:
@@ -75,5 +75,5 @@ def test_what_the_server_says_is_shown(page: Page, shop: Shop, watches: list[Wat
 
     page.get_by_role("button", name="Search the rest").click()
 
-    expect(page.locator("#dead-rest").get_by_role("alert")).to_have_text("It did not go on: Redis does not answer")
+    expect(page.locator("#dead-rest").get_by_role("alert")).to_have_text("Stopped: Redis does not answer")
     keep_picture(page, "dead-look-failed-desktop", full_page=False)

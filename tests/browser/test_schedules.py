@@ -10,7 +10,7 @@ from tests.browser.service import Shop
 def test_the_next_fires_are_listed_while_one_types(page: Page, shop: Shop) -> None:
     page.goto("/schedules/default/demo/new")
     fires = page.locator("#preview li")
-    expect(page.locator("#preview")).to_contain_text("next 10 fires are listed here")
+    expect(page.locator("#preview")).to_contain_text("to see its next 10 fires")
     expect(page.locator("[data-preview-button]")).to_be_hidden()
 
     page.get_by_label("Cron expression").fill("0 0 1 1 *")

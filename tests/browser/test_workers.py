@@ -59,16 +59,16 @@ def test_buttons_ask_first_and_say_what_was_done(page: Page, shop: Shop, engine:
     worker = page.get_by_role("article").filter(has_text="studio-2")
 
     worker.get_by_role("button", name="Quiet").click()
-    expect(page.get_by_role("status")).to_contain_text("Worker studio-2 was told to take no more jobs")
+    expect(page.locator(".banner[role=status]")).to_contain_text("Worker studio-2 was told to take no more jobs")
     say(engine, "studio-2", 10, job_id, state="quiet")
     expect(worker.get_by_role("button", name="Resume")).to_be_visible(timeout=SOON_MS)
 
     worker.get_by_role("button", name=f"Cancel {job_id}").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Cancel this job?")
-    dialog.get_by_role("button", name="Yes").click()
+    dialog.get_by_role("button", name="Cancel job").click()
 
-    expect(page.get_by_role("status")).to_contain_text(f"Job {job_id} is cancelled")
+    expect(page.locator(".banner[role=status]")).to_contain_text(f"Job {job_id} is cancelled")
     expect(page).to_have_url(f"{shop.url}/workers/?q=studio-2")
     given = [command for command in commands(engine, "demo") if command[1] in ("studio-2", job_id)]
     assert given == [("quiet", "studio-2"), ("cancel", job_id)]
@@ -156,9 +156,9 @@ def test_a_real_worker_is_followed_and_does_as_it_is_told(
     worker.get_by_role("link", name=job_id).click()
     expect(page.get_by_text("rendered 1\n")).to_be_visible(timeout=SOON_MS)
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
 
-    expect(page.get_by_role("status")).to_contain_text(f"Job {job_id} is cancelled")
+    expect(page.locator(".banner[role=status]")).to_contain_text(f"Job {job_id} is cancelled")
     expect(page.locator("h1 + .pill")).to_have_text("Dead", timeout=SOON_MS)
     expect(page.locator(".life")).to_contain_text("cancelled")
 
@@ -166,6 +166,6 @@ def test_a_real_worker_is_followed_and_does_as_it_is_told(
     worker.get_by_role("button", name="Quiet").click()
     expect(worker).to_contain_text("takes no more jobs", timeout=SOON_MS)
     worker.get_by_role("button", name="Stop").click()
-    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop worker").click()
     expect(page.get_by_role("heading", name="No matching workers")).to_be_visible(timeout=SOON_MS)
     assert real_worker.wait(timeout=20) == 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, Final
 
 import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from queues.engine import Engine, Operation, publish
@@ -50,12 +52,13 @@ def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def fill(engine: Engine, people: People, *, namespaces: int, queues: int) -> None:
-    """Namespaces that Alice's group sees, with so many queues each."""
+def fill(engine: Engine, people: People, *, namespaces: int, queues: int, days: int = 0) -> None:
+    """Namespaces that Alice's group sees, with so many queues each, made so many days ago."""
     pool, group = Pool.objects.get(name=POOL), Group.objects.get(name="owners")
     for number in range(namespaces):
         namespace = Namespace.objects.get_or_create(pool=pool, name=f"n{number}")[0]
         namespace.groups.add(group)
+        Namespace.objects.filter(pk=namespace.pk).update(created=timezone.now() - timedelta(days=days))
         engine.batch([publish(engine.queue(namespace.name, f"q{one}"), [b"x"]) for one in range(queues)])
 
 
@@ -76,7 +79,7 @@ def test_round_trips_and_queries_do_not_depend_on_how_much_there_is(
     round_trips: list[int],
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    fill(engine, people, namespaces=namespaces, queues=queues)
+    fill(engine, people, namespaces=namespaces, queues=queues, days=30)  # steps of a first day are beside the point
     surveyor.look()
     for browser in (people.alice.browser, people.root.browser):
         look(browser, path)  # the engine is open from here on
