@@ -35,9 +35,10 @@ test-fast: $(STAMP) ## Engine, services, lake, operations of the API, pages with
 	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) -m "not processes and not exhaustive" \
 		tests/engine tests/metadata tests/lake tests/http tests/dashboard tests/translations $(ARGS)
 
-test-clusters: $(STAMP) ## Reports on Spark clusters and in S3 and HDFS, whose servers Maven brings (TASKQ_TESTS_OFFLINE=1: those not)
+test-clusters: $(STAMP) ## Reports on Spark clusters, in S3 and HDFS, whose servers Maven brings, and in more cases (TASKQ_TESTS_OFFLINE=1: those not)
 	TASKQ_TEST_CLUSTERS=1 $(BIN)/python -m pytest --numprocesses=2 tests/reports/test_cluster.py \
-		tests/reports/test_connect.py tests/reports/test_stores.py $(ARGS)
+		tests/reports/test_connect.py tests/reports/test_stores.py tests/reports/test_history.py \
+		tests/reports/test_local_days.py $(ARGS)
 
 screenshots: $(STAMP) ## A picture of every page in var/screenshots/
 	TASKQ_SCREENSHOTS=1 $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) tests/browser $(ARGS)

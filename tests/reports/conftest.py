@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -17,6 +18,9 @@ from queues.reports.history import Output
 from queues.reports.session import SparkOptions, spark_session
 
 RunDay = Callable[..., dict[str, Any]]
+
+IS_THOROUGH = bool(os.environ.get("TASKQ_TEST_CLUSTERS"))
+"""Whether `make test-clusters` runs, which has the time for more examples."""
 
 QUICK = {"spark.sql.shuffle.partitions": "2"}
 """There are few rows."""

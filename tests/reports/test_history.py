@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from . import expected
-from .conftest import RunDay
+from .conftest import IS_THOROUGH, RunDay
 from .made import Event, event, ms, read_table, write_lake
 
 
@@ -169,9 +169,12 @@ def in_order(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Repor
     return Reports(out, lake, summaries)
 
 
-# A run takes seconds: the order that makes most of them again, and another one.
+# A run takes seconds: the order that makes most of them again; and `make test-clusters` tries others.
 @settings(
-    max_examples=1, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.explicit, Phase.generate]
+    max_examples=3,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    phases=[Phase.explicit, Phase.generate] if IS_THOROUGH else [Phase.explicit],
 )
 @given(st.permutations(DAYS).filter(lambda order: tuple(order) != DAYS))
 @example(order=DAYS[::-1])

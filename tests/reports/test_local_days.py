@@ -20,7 +20,7 @@ from queues.reports.local_tables import local_pools_with_gaps
 from tests.support.reports import figures, write_report
 
 from . import expected
-from .conftest import RunDay
+from .conftest import IS_THOROUGH, RunDay
 from .made import Event, ask_duckdb, event, ms, read_table, write_lake
 
 ZONES = {"berlin": "Europe/Berlin", "kolkata": "Asia/Kolkata", "york": "America/New_York", "plain": ""}
@@ -128,9 +128,14 @@ def check_with_duckdb(lake: Path, local: LocalDay, rows: Sequence[dict[str, Any]
         assert set(told[namespace]) - set(counted) <= silent
 
 
-@pytest.mark.parametrize(
-    ("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25)], ids=["clocks go forward", "clocks go back"]
+FORWARD = pytest.param(
+    *("2026-03-29", 23),
+    id="clocks go forward",
+    marks=pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`"),
 )
+
+
+@pytest.mark.parametrize(("day", "hours"), [FORWARD, pytest.param("2026-10-25", 25, id="clocks go back")])
 def test_each_figure_of_a_local_day_is_what_its_events_say(
     run_day: RunDay, tmp_path: Path, day: str, hours: int
 ) -> None:
