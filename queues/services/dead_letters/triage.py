@@ -51,7 +51,7 @@ def assign_group(*, user: User, pool: str, namespace: str, pattern: str, usernam
         raise InvalidArgumentError("invalid note")
     assignee = None
     if username:
-        assignee = _users(row.namespace).filter(username=username).first()
+        assignee = None if "\0" in username else _users(row.namespace).filter(username=username).first()
         if assignee is None:
             raise InvalidArgumentError("invalid user")
     row.assignee = assignee
