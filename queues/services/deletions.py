@@ -2,9 +2,10 @@
 
 The request is a database row; pumps carry it out, or the pages process where no pump runs, so it does not matter
 whether the page stays open. Until then the jobs stay where they are, whole: consumers may still take them, and a job
-that has changed its state by then is skipped. A row is claimed by a compare-and-set. A process that dies in between
-leaves its claim, which another one takes over after STALE; to delete a job a second time changes nothing. But a queue
-is emptied once, or not at all: later, or a second time, it would lose jobs that have arrived since.
+that has changed its state by then, or is another consumer's work, is skipped. A row is claimed by a compare-and-set. A
+process that dies in between leaves its claim, which another one takes over after STALE; to delete a job a second time
+changes nothing. But a queue is emptied once, or not at all: later, or a second time, it would lose jobs that have
+arrived since.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Final, TypeAlias
 from django.db.models import F, Q
 from django.utils import timezone
 
-from queues.engine import JobFilter, JobState, scan_jobs, stats
+from queues.engine import JobFilter, JobState, detail, scan_jobs, stats
 from queues.engine.errors import StoreUnavailableError
 from queues.models import DeletionKind, DeletionPhase, PendingDeletion
 from queues.pools import engine_for
@@ -84,7 +85,8 @@ def defer_jobs(*, user: User, place: QueuePlace, order: Order, jobs: Sequence[Ch
     """Delete selected jobs. Raises as act_on_jobs."""
     check_act_on_jobs(place=place, order=order, jobs=jobs)
     ids = [job.job_id for job in jobs]
-    return _defer(user, DeletionKind.JOBS, len(ids), {"ids": ids}, place=place, state=order.state)
+    asked = {"ids": ids, "attempts": {job.job_id: job.attempt for job in jobs if job.attempt}}
+    return _defer(user, DeletionKind.JOBS, len(ids), asked, place=place, state=order.state)
 
 
 def defer_matches(*, user: User, place: QueuePlace, order: Order, wanted: JobFilter) -> PendingDeletion:
@@ -266,8 +268,25 @@ def _order(row: PendingDeletion) -> Order:
 
 
 def _delete_jobs(row: PendingDeletion) -> tuple[int, Progress]:
+    place, order = _place(row), _order(row)
     jobs = [ChosenJob(job_id=job_id) for job_id in row.request["ids"]]
-    return act_on_jobs(user=row.user, place=_place(row), order=_order(row), jobs=jobs), None
+    if order.state is JobState.WORKING:
+        jobs = _still_of_same_attempt(place, jobs, row.request.get("attempts", {}))
+    return act_on_jobs(user=row.user, place=place, order=order, jobs=jobs) if jobs else 0, None
+
+
+def _still_of_same_attempt(
+    place: QueuePlace, jobs: Sequence[ChosenJob], attempts: Mapping[str, int]
+) -> list[ChosenJob]:
+    """Without those that another consumer has taken since."""
+    engine = engine_for(place.pool)
+    queue = engine.queue(place.namespace, place.queue)
+    found = engine.batch([detail(queue, job.job_id, preview=0) for job in jobs])
+    return [
+        job
+        for job, now in zip(jobs, found, strict=True)
+        if now is not None and attempts.get(job.job_id, now.attempt) == now.attempt
+    ]
 
 
 def _delete_matches(row: PendingDeletion) -> tuple[int, Progress]:

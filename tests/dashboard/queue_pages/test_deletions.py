@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queues.engine import JobState, consume
+from queues.engine import JobState, consume, release
 from queues.engine.errors import StoreUnavailableError
 from queues.models import Activity, DeletionPhase, PendingDeletion
 from queues.services import deletions
@@ -97,6 +97,17 @@ def test_a_job_that_a_consumer_has_taken_meanwhile_is_left_to_it(olga: Client, s
 
     assert carry_out_deletions(now=after(UNDO_S + 1)) == 0
     assert shop.state_of(job_id) is JobState.WORKING
+
+
+def test_a_working_job_that_another_consumer_has_taken_meanwhile_is_left_to_it(olga: Client, shop: Shop) -> None:
+    taken_again, same = shop.publish(b"1", b"2")
+    shop.engine.run(consume(shop.queue, ttr_ms=60_000, count=2))
+    delete(olga, shop, f"{taken_again}:1", f"{same}:1", state=JobState.WORKING)
+    shop.engine.run(release(shop.queue, taken_again, attempt=1))
+    shop.engine.run(consume(shop.queue, ttr_ms=60_000))
+
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
+    assert shop.state_of(taken_again) is JobState.WORKING
 
 
 def test_all_of_a_state_go_in_batches_but_those_that_came_later_stay(
