@@ -45,7 +45,7 @@ def send_rows(
     first = list(next(batches, ()))
     write = _csv if form == CSV else _json
     pieces = write(columns, _bounded(chain([first], batches)))
-    content = _in_threads(pieces) if isinstance(request, ASGIRequest) else pieces
+    content = _in_threads(pieces) if isinstance(request, ASGIRequest) else filter(None, pieces)
     response = StreamingHttpResponse(content, content_type=_TYPES[form])
     part = f"-first-{ROWS_MAX}" if total > ROWS_MAX else ""
     response["Content-Disposition"] = f'attachment; filename="{name}{part}.{form}"'
@@ -76,11 +76,14 @@ def _bounded(batches: Iterable[Sequence[Row]]) -> Iterator[Sequence[Row]]:
 
 
 def _csv(columns: Sequence[str], batches: Iterable[Sequence[Row]]) -> Iterator[str]:
-    """A mapping within a row is written as JSON. What a spreadsheet would take for a formula gets an apostrophe."""
+    """A mapping within a row is written as JSON. What a spreadsheet would take for a formula gets an apostrophe.
+
+    A batch without rows is an empty piece: a search without matches does not keep a thread until its end.
+    """
     yield csv_lines([columns])
     for batch in batches:
-        if batch:
-            yield csv_lines([[without_formula(_cell(row.get(name))) for name in columns] for row in batch])
+        rows = [[without_formula(_cell(row.get(name))) for name in columns] for row in batch]
+        yield csv_lines(rows) if rows else ""
 
 
 def _cell(value: Any) -> Any:
@@ -91,6 +94,8 @@ def _json(columns: Sequence[str], batches: Iterable[Sequence[Row]]) -> Iterator[
     yield "["
     before = "\n"
     for batch in batches:
+        if not batch:
+            yield ""
         for row in batch:
             values = {name: _plain(row.get(name)) for name in columns}
             yield before + json.dumps(values, ensure_ascii=False)
@@ -105,7 +110,8 @@ def _plain(value: Any) -> Any:
 async def _in_threads(pieces: Iterator[str]) -> AsyncIterator[str]:
     """Each piece made in a thread: Django would make a list of all of them."""
     while (piece := await sync_to_async(_next, thread_sensitive=False)(pieces)) is not None:
-        yield piece
+        if piece:
+            yield piece
 
 
 def _next(pieces: Iterator[str]) -> str | None:

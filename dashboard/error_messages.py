@@ -142,6 +142,11 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
         "too many views",
         InputMessage(words=format_lazy(_("You have {most} views: delete one first."), most=VIEWS_MAX)),
     ),
+    (
+        "too many respawns",
+        InputMessage(words=_("Too many respawns are running: stop one, or wait for its end.")),
+    ),
+    ("too many deletions", InputMessage(words=_("Too many of your deletions are waiting: try again in a minute."))),
     ("the schedule is fired again", InputMessage(words=_("The schedule is just being fired: try again."))),
     ("invalid delay", InputMessage(field="delay_s", words=_("The delay is too long."))),
     ("invalid at", InputMessage(field="at", words=_("That time is too far away."))),

@@ -82,7 +82,12 @@ def write_order(state: JobState, *, latest_first: bool) -> str | None:
 
 def read_filter(parameters: Mapping[str, str]) -> JobFilter:
     """The texts, without blanks around them."""
-    return JobFilter(**{field: parameters.get(name, "").strip() for name, field in _FIELDS.items()})
+    return JobFilter(**{field: without_nul(parameters.get(name, "")).strip() for name, field in _FIELDS.items()})
+
+
+def without_nul(text: str) -> str:
+    """With another character in the place of U+0000, which some databases refuse: it still matches nothing."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def filter_fields(wanted: JobFilter) -> list[tuple[str, str]]:

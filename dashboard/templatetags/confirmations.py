@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from dashboard.confirmations import (
     Confirmation,
@@ -21,7 +22,7 @@ from dashboard.error_messages import sentence_of
 from queues.engine.values import JobState
 from queues.services.dead_letters.actions import DeadVerb
 from queues.services.dead_letters.filtering import DeadFilter
-from queues.services.deletions import Deletion
+from queues.services.deletions import INTERRUPTED, Deletion
 from queues.services.jobs.actions import JobAct
 
 register = template.Library()
@@ -78,6 +79,8 @@ def deletion_title(row: Deletion) -> str:
 @register.filter
 def deletion_error(row: Deletion) -> str:
     """Why it failed."""
+    if row.error == INTERRUPTED:
+        return gettext("It was interrupted, and is not repeated because newer jobs would be deleted, too.")
     return sentence_of(row.error)
 
 

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 
 from dashboard.confirmations import confirm_dead_all, confirm_dead_selected
 from dashboard.formatting import number
+from dashboard.forms.jobs import without_nul
 from queues.services.dead_letters.actions import (
     NEEDED_FOR_ALL,
     NEEDED_FOR_SELECTED,
@@ -56,7 +57,7 @@ NAMES: Final = ("pool", "namespace", "queue", "error", "like", "day")
 
 def filter_of(given: QueryDict) -> DeadFilter:
     """What a query string or a form says. `namespace` may be `POOL/NAMESPACE`. Raises InvalidArgumentError."""
-    said = {name: given.get(name, "").strip() for name in NAMES}
+    said = {name: without_nul(given.get(name, "")).strip() for name in NAMES}
     if "/" in said["namespace"]:
         said["pool"], _, said["namespace"] = said["namespace"].partition("/")
     return read_filter(**said)
@@ -106,7 +107,7 @@ def dead_act(request: HttpRequest) -> HttpResponse:
     chosen = filter_of(request.POST)
     back = f"{reverse('dashboard:dead')}?{urlencode(fields_of(chosen))}"
     if like:
-        chosen = replace(chosen, like=unquote(like))
+        chosen = replace(chosen, like=without_nul(unquote(like)))
     letters = request.POST.getlist("letter")
     if scope == SELECTED and not letters:
         return done(request, message=_("Nothing was selected."), back=back, data={"done": 0, "at": None})

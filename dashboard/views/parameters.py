@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from django.http import HttpRequest, QueryDict
 
+from dashboard.forms.jobs import without_nul
 from queues.services.errors import InvalidArgumentError
 
 TEXT_MAX: Final = 255
@@ -23,7 +24,7 @@ def read_text(request: HttpRequest, name: str) -> str:
 
 def read_text_of(parameters: QueryDict, name: str) -> str:
     """The same of any query string."""
-    return parameters.get(name, "")[:TEXT_MAX].replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
+    return without_nul(parameters.get(name, "")[:TEXT_MAX]).strip()
 
 
 def read_act(request: HttpRequest, acts: type[A]) -> A:

@@ -30,7 +30,20 @@ SECONDS_MAX: Final = 1.5
 ENDS: Final = frozenset({"acked", "deleted", "expired", "purged"})
 """Kinds after which nothing comes, but for `purged` after `acked`."""
 
-_COLUMNS: Final = ("job", "namespace", "queue", "kind", "at", "attempt", "wait_ms", "run_ms", "size", "worker", "error")
+_COLUMNS: Final = (
+    "pool",
+    "namespace",
+    "queue",
+    "job",
+    "kind",
+    "at",
+    "attempt",
+    "wait_ms",
+    "run_ms",
+    "size",
+    "worker",
+    "error",
+)
 _NAMES: Final = ("pool", "namespace", "queue", "job")
 
 
@@ -139,7 +152,7 @@ class _Search:
     def _matching(self, table: Any) -> Iterator[JobEvent]:
         import pyarrow.compute as pc
 
-        for name in ("job", "queue", "namespace"):
+        for name in reversed(_NAMES):
             table = table.filter(pc.equal(table[name], self.names[name]))
         for row in table.to_pylist():
             yield JobEvent(

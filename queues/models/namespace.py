@@ -30,6 +30,12 @@ class NamespaceQuerySet(models.QuerySet["Namespace"]):
             return self
         return self.filter(models.Exists(Group.objects.filter(namespaces=models.OuterRef("pk"), user=user.pk)))
 
+    def named(self, pool: str, name: str) -> Self:
+        """The one of that pool and name. PostgreSQL cannot even be asked for a name with U+0000."""
+        if "\0" in pool or "\0" in name:
+            return self.none()
+        return self.filter(pool__name=pool, name=name)
+
 
 class Namespace(models.Model):
     """Lives in one pool for ever; two pools may each have a namespace of the same name.

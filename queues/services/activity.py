@@ -96,8 +96,8 @@ def note_activity(
         "namespace": namespace,
         "queue": queue,
         "target": target[:255],
-        "detail": detail[:DETAIL_MAX],
-        "run": act_id[:64],
+        "detail": detail[:DETAIL_MAX].replace("\0", ""),
+        "run": act_id[:64].replace("\0", ""),  # what PostgreSQL refuses would leave the act without an entry
     }
     try:
         with transaction.atomic():

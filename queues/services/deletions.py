@@ -2,8 +2,10 @@
 
 The request is a database row; pumps carry it out, or the pages process where no pump runs, so it does not matter
 whether the page stays open. Until then the jobs stay where they are, whole: consumers may still take them, and a job
-that has changed its state by then is skipped. A row is claimed by a compare-and-set. A process that dies in between
-leaves its claim, which another one takes over after STALE; to delete a job a second time changes nothing.
+that has changed its state by then, or is another consumer's work, is skipped. A row is claimed by a compare-and-set. A
+process that dies in between leaves its claim, which another one takes over after STALE; to delete a job a second time
+changes nothing. But a queue is emptied once, or not at all: later, or a second time, it would lose jobs that have
+arrived since.
 """
 
 from __future__ import annotations
@@ -14,24 +16,23 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
-from queues.engine import JobFilter, JobState, stats
+from queues.engine import JobFilter, JobState, detail, scan_jobs, stats
 from queues.engine.errors import StoreUnavailableError
-from queues.engine.names import is_job_id
 from queues.models import DeletionKind, DeletionPhase, PendingDeletion
 from queues.pools import engine_for
 from queues.pools.database import read_metadata
 
 from .dead_letters.actions import (
     NEEDED_FOR_ALL,
-    NEEDED_FOR_SELECTED,
     DeadVerb,
     act_on_all,
     act_on_selected,
+    check_act_on_selected,
 )
-from .dead_letters.filtering import DeadFilter, find_dead_queues, read_address, read_filter, read_position
+from .dead_letters.filtering import DeadFilter, find_dead_queues, read_filter, read_position
 from .errors import (
     DeletionNotFoundError,
     InvalidArgumentError,
@@ -49,7 +50,7 @@ from .jobs.actions import (
     check_act_on_jobs,
     check_act_on_matches,
 )
-from .permissions import Role, User, check_role, role_in
+from .permissions import Role, User, role_in
 from .queues.actions import empty_whole_queue, need
 from .queues.page import QueuePlace, find_place
 
@@ -66,6 +67,16 @@ STALE: Final = timedelta(seconds=60)
 KEPT: Final = timedelta(minutes=10)
 """For how long what became of a deletion is shown and kept."""
 
+EMPTIED_WITHIN: Final = timedelta(minutes=2)
+"""A queue whose emptying has been due for longer is not emptied: a server that was stopped for an hour would lose what
+was published in that hour."""
+
+INTERRUPTED: Final = "interrupted"
+"""The error of a queue that was not emptied in time, or whose emptying may have been cut short."""
+
+OWN_MAX: Final = 100
+"""Deletions of one user that are not over: more would keep the others' waiting."""
+
 ROWS_PER_TURN: Final = 20
 BATCHES_PER_TURN: Final = 20
 
@@ -74,14 +85,17 @@ def defer_jobs(*, user: User, place: QueuePlace, order: Order, jobs: Sequence[Ch
     """Delete selected jobs. Raises as act_on_jobs."""
     check_act_on_jobs(place=place, order=order, jobs=jobs)
     ids = [job.job_id for job in jobs]
-    return _defer(user, DeletionKind.JOBS, len(ids), {"ids": ids}, place=place, state=order.state)
+    asked = {"ids": ids, "attempts": {job.job_id: job.attempt for job in jobs if job.attempt}}
+    return _defer(user, DeletionKind.JOBS, len(ids), asked, place=place, state=order.state)
 
 
 def defer_matches(*, user: User, place: QueuePlace, order: Order, wanted: JobFilter) -> PendingDeletion:
     """Delete all jobs of a state that match, but those that come from now on. Raises as act_on_matches."""
     check_act_on_matches(place=place, order=order)
     engine = engine_for(place.pool)
-    now = engine.run(stats(engine.queue(place.namespace, place.queue)))
+    queue = engine.queue(place.namespace, place.queue)
+    scan_jobs(queue, order.state, wanted)  # or it would fail only when it can no longer be undone
+    now = engine.run(stats(queue))
     words = {name: text for name, text in asdict(wanted).items() if text}
     asked = {"filter": words, "before_ms": now.now_ms}
     return _defer(user, DeletionKind.MATCHES, now.counts[order.state], asked, place=place, state=order.state)
@@ -97,13 +111,7 @@ def defer_empty(*, user: User, place: QueuePlace) -> PendingDeletion:
 
 def defer_dead_letters(*, user: User, letters: Sequence[str]) -> PendingDeletion:
     """Delete selected dead letters `POOL/NAMESPACE/QUEUE/JOB_ID`. Raises as act_on_selected."""
-    for letter in letters:
-        where, _, job_id = letter.rpartition("/")
-        if not is_job_id(job_id):
-            raise InvalidArgumentError("invalid job id")
-        address = read_address(where)
-        needed = NEEDED_FOR_SELECTED[DeadVerb.DELETE]
-        check_role(user=user, pool=address.pool, namespace=address.namespace, needed=needed)
+    check_act_on_selected(user=user, verb=DeadVerb.DELETE, letters=letters)
     return _defer(user, DeletionKind.DEAD_LETTERS, len(letters), {"letters": list(letters)}, state=JobState.DEAD)
 
 
@@ -127,6 +135,9 @@ def _defer(
     place: QueuePlace | None = None,
     state: JobState | None = None,
 ) -> PendingDeletion:
+    own = PendingDeletion.objects.filter(user_id=int(user.pk or 0), phase__in=_UNFINISHED)
+    if read_metadata(own.count) >= OWN_MAX:
+        raise InvalidArgumentError("too many deletions are waiting")
     names = {} if place is None else {"pool": place.pool, "namespace": place.namespace, "queue": place.queue}
     row = PendingDeletion(
         user_id=int(user.pk or 0),
@@ -161,7 +172,8 @@ def undo_deletion(*, user: User, pk: int) -> bool:
     return bool(read_metadata(lambda: waiting.update(**changes)))
 
 
-_SHOWN: Final = Q(phase__in=(DeletionPhase.WAITING, DeletionPhase.RUNNING, DeletionPhase.FAILED))
+_UNFINISHED: Final = (DeletionPhase.WAITING, DeletionPhase.RUNNING)
+_SHOWN: Final = Q(phase__in=(*_UNFINISHED, DeletionPhase.FAILED))
 
 
 def deletions_of_queue(*, place: QueuePlace) -> list[PendingDeletion]:
@@ -184,13 +196,19 @@ def carry_out_deletions(*, now: datetime, late_by: timedelta = timedelta()) -> i
     """
     PendingDeletion.objects.filter(ended_at__lt=now - KEPT).delete()
     free = Q(claimed_at=None) | Q(claimed_at__lt=now - STALE)
-    due = Q(phase__in=(DeletionPhase.WAITING, DeletionPhase.RUNNING), due_at__lte=now - late_by)
+    due = Q(phase__in=_UNFINISHED, due_at__lte=now - late_by)
     done = 0
     trouble: StoreUnavailableError | None = None
-    for row in PendingDeletion.objects.filter(free, due).select_related("user").order_by("due_at")[:ROWS_PER_TURN]:
-        mine = PendingDeletion.objects.filter(free, due, pk=row.pk)
+    turns = F("claimed_at").asc(nulls_first=True)  # those of a pool that is away do not keep the others waiting
+    rows = PendingDeletion.objects.filter(free, due).select_related("user").order_by(turns, "due_at")
+    for row in rows[:ROWS_PER_TURN]:
+        mine = PendingDeletion.objects.filter(free, pk=row.pk, phase=row.phase)
         if not mine.update(phase=DeletionPhase.RUNNING, claimed_at=now):
             continue  # another process was quicker, or it was undone
+        begun = row.phase == DeletionPhase.RUNNING
+        if row.kind == DeletionKind.QUEUE and (begun or row.due_at < now - EMPTIED_WITHIN):
+            _end(row, DeletionPhase.FAILED, INTERRUPTED)
+            continue
         try:
             done += _work_on(row)
         except StoreUnavailableError as error:
@@ -215,7 +233,7 @@ def _work_on(row: PendingDeletion) -> int:
             if is_over:
                 break
     except (StoreUnavailableError, MetadataUnavailableError):
-        PendingDeletion.objects.filter(pk=row.pk).update(claimed_at=None)
+        _release(row)
         raise
     except TaskqError as error:
         _end(row, DeletionPhase.FAILED, error.code)
@@ -224,8 +242,13 @@ def _work_on(row: PendingDeletion) -> int:
     if is_over:
         _end(row, DeletionPhase.DONE)
     else:
-        PendingDeletion.objects.filter(pk=row.pk).update(claimed_at=None)
+        _release(row)
     return row.done - before
+
+
+def _release(row: PendingDeletion) -> None:
+    """Anybody may go on with it at once, after those whose last turn was earlier."""
+    PendingDeletion.objects.filter(pk=row.pk).update(claimed_at=timezone.now() - STALE - timedelta(seconds=1))
 
 
 def _end(row: PendingDeletion, phase: DeletionPhase, error: str = "") -> None:
@@ -245,8 +268,25 @@ def _order(row: PendingDeletion) -> Order:
 
 
 def _delete_jobs(row: PendingDeletion) -> tuple[int, Progress]:
+    place, order = _place(row), _order(row)
     jobs = [ChosenJob(job_id=job_id) for job_id in row.request["ids"]]
-    return act_on_jobs(user=row.user, place=_place(row), order=_order(row), jobs=jobs), None
+    if order.state is JobState.WORKING:
+        jobs = _still_of_same_attempt(place, jobs, row.request.get("attempts", {}))
+    return act_on_jobs(user=row.user, place=place, order=order, jobs=jobs) if jobs else 0, None
+
+
+def _still_of_same_attempt(
+    place: QueuePlace, jobs: Sequence[ChosenJob], attempts: Mapping[str, int]
+) -> list[ChosenJob]:
+    """Without those that another consumer has taken since."""
+    engine = engine_for(place.pool)
+    queue = engine.queue(place.namespace, place.queue)
+    found = engine.batch([detail(queue, job.job_id, preview=0) for job in jobs])
+    return [
+        job
+        for job, now in zip(jobs, found, strict=True)
+        if now is not None and attempts.get(job.job_id, now.attempt) == now.attempt
+    ]
 
 
 def _delete_matches(row: PendingDeletion) -> tuple[int, Progress]:

@@ -40,7 +40,7 @@ def role_in(*, user: User, pool: str, namespace: str) -> Role:
 
     Raises MetadataUnavailableError.
     """
-    rows = Namespace.objects.visible_to(user).filter(pool__name=pool, name=namespace).order_by()
+    rows = Namespace.objects.visible_to(user).named(pool, namespace).order_by()
     role = read_metadata(rows.values_list(_role(user), flat=True).first)
     if role is None:
         raise NamespaceNotFoundError
@@ -98,8 +98,7 @@ def places_with(*, user: User, right: Right) -> list[tuple[str, str]]:
 
 def check_right(*, user: User, pool: str, namespace: str, right: Right) -> None:
     """Raises NamespaceNotFoundError for what `user` may not see, RoleTooLowError without the right."""
-    rows = Namespace.objects.visible_to(user).filter(pool__name=pool, name=namespace)
-    if not read_metadata(rows.exists):
+    if not read_metadata(Namespace.objects.visible_to(user).named(pool, namespace).exists):
         raise NamespaceNotFoundError
     allowed = namespaces_with(user=user, right=right).filter(pool__name=pool, name=namespace)
     if not read_metadata(allowed.exists):
@@ -142,8 +141,7 @@ def check_visible(*, user: User, pool: str, namespace: str) -> None:
     """
     if sees_everything(user):
         return
-    rows = Namespace.objects.visible_to(user).filter(pool__name=pool, name=namespace)
-    if not read_metadata(rows.exists):
+    if not read_metadata(Namespace.objects.visible_to(user).named(pool, namespace).exists):
         raise NamespaceNotFoundError
 
 

@@ -53,5 +53,5 @@ def save_view(*, user: User, page: str, name: str, query: str) -> str:
 
 def delete_view(*, user: User, page: str, name: str) -> bool:
     """Forget it. Whether there was one."""
-    deleted, _by_model = _views_of(user, page).filter(name=name).delete()
+    deleted, _by_model = _views_of(user, page).filter(name=name.replace("\0", "")).delete()
     return deleted > 0

@@ -87,6 +87,7 @@ function open(item) {
   if (item.method !== "post") return location.assign(item.url);
   form.action = item.url;
   form.elements.next.value = location.pathname + location.search;
+  form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "undo", value: "yes" })); // of a deletion
   form.submit();
 }
 

@@ -81,6 +81,14 @@ def test_the_palette_leads_to_pages_and_queues_and_acts_on_them(open_page: OpenP
     expect(page.get_by_role("status").filter(has_text="Paused: nothing is delivered")).to_be_visible()
     assert shop.call("GET", "/api/demo/parcels-abroad")[0] == 404
 
+    page.keyboard.press("Control+k")
+    page.keyboard.type("delete parcels-a")
+    page.get_by_role("option", name="Delete all jobs from parcels-abroad").click()
+    page.get_by_role("textbox", name="To confirm").fill("parcels-abroad")
+    page.get_by_role("button", name="Delete 1 job").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status").filter(has_text="Undone: no job was deleted.")).to_be_visible()
+
 
 def test_the_palette_fits_a_phone_and_closes(phone: Page) -> None:
     phone.goto("/consumers/")

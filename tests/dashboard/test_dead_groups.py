@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from queues.engine import Engine, JobState
 from queues.models import Activity, ActivityAction, ErrorTriage, IncidentKind
+from queues.services.dead_letters import triage
 from queues.services.dead_letters.triage import COUNT_EVERY, count_muted
 from queues.services.incident_watch.visible_incidents import read_queue_incidents
 from queues.services.queues.muted_letters import forget_muted
@@ -142,3 +143,22 @@ def test_a_mute_ends_with_its_time_or_by_hand(people: People, surveyor: Surveyor
     assert incident_size(people) == 1
     count_muted()
     assert ErrorTriage.objects.get().muted_at is None
+
+
+def test_who_mutes_anew_while_pumps_count_keeps_it_muted(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    bury("shop", "mail", [LIKE])
+    decide(people.alice.browser, "mute", until="doubled")
+    bury("shop", "mail", [LIKE])
+    real = triage._count
+
+    def mute_meanwhile(*place: Any) -> Any:
+        found = real(*place)
+        monkeypatch.setattr(triage, "_count", real)
+        decide(people.alice.browser, "mute", until="1d")
+        return found
+
+    monkeypatch.setattr(triage, "_count", mute_meanwhile)
+    count_muted(now=timezone.now() + COUNT_EVERY)
+
+    assert ErrorTriage.objects.get().muted_until is not None
+    assert not Activity.objects.filter(action=ActivityAction.ERRORS_UNMUTED).exists()

@@ -130,3 +130,28 @@ def test_batches_are_made_when_they_are_sent() -> None:
 
     assert asyncio.run(begin()) == [b"n\r\n", b"0\r\n", b"1\r\n"]
     assert len(made) <= 3
+
+
+@pytest.mark.parametrize(("form", "expected"), [("csv", "n\r\n1\r\n"), ("json", '[\n{"n": 1}\n]\n')])
+def test_a_search_without_matches_leaves_its_thread_after_each_batch(
+    monkeypatch: pytest.MonkeyPatch, form: str, expected: str
+) -> None:
+    turns: list[str | None] = []
+    real = downloads._next
+
+    def note(pieces: Any) -> str | None:
+        turns.append(real(pieces))
+        return turns[-1]
+
+    monkeypatch.setattr(downloads, "_next", note)
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": f"as={form}".encode()}
+    batches = iter([[], [], [], [{"n": 1}]])
+    response: Any = send_rows(ASGIRequest(scope, io.BytesIO()), name="n", columns=("n",), batches=batches)
+
+    async def read() -> list[bytes]:
+        return [piece async for piece in response]
+
+    pieces = asyncio.run(read())
+    assert b"".join(pieces).decode() == expected
+    assert b"" not in pieces, "which would end a chunked answer"
+    assert turns.count("") == 3

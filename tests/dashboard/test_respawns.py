@@ -148,3 +148,11 @@ def test_readers_start_none(people: People) -> None:
 
     assert start(people.bob.browser).status_code == 403
     assert start(people.charlie.browser, namespace="shop").status_code == 404
+
+
+def test_one_user_cannot_use_up_all_plans(people: People) -> None:
+    bury("shop", "mail", ["boom"])
+    statuses = [start(people.olga.browser, rate=1, unit="min").status_code for _ in range(6)]
+
+    assert statuses == [200] * 5 + [400]
+    assert start(people.alice.browser).status_code == 200

@@ -5,7 +5,7 @@ It checks permissions and notes what was done; the engine does it (`lua/respawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -65,7 +65,16 @@ class DeadBatch:
 def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], act_id: str = "") -> int:
     """Do it to the dead letters `POOL/NAMESPACE/QUEUE/JOB_ID`, at most BATCH. How many there were of them.
 
-    Raises InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError, StoreUnavailableError.
+    Raises as check_act_on_selected, and StoreUnavailableError.
+    """
+    chosen = check_act_on_selected(user=user, verb=verb, letters=letters)
+    return sum(_act(user, verb, address, job_ids, act_id, "") for address, job_ids in chosen.items())
+
+
+def check_act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str]) -> Mapping[QueueAddress, list[str]]:
+    """Their ids by queue, if the person may do it.
+
+    Raises InvalidArgumentError, NamespaceNotFoundError, RoleTooLowError, MetadataUnavailableError.
     """
     if not 1 <= len(letters) <= BATCH:
         raise InvalidArgumentError("invalid job ids")
@@ -77,7 +86,7 @@ def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], act_i
         chosen.setdefault(read_address(where), []).append(job_id)
     for pool, namespace in {(address.pool, address.namespace) for address in chosen}:
         check_role(user=user, pool=pool, namespace=namespace, needed=NEEDED_FOR_SELECTED[verb])
-    return sum(_act(user, verb, address, job_ids, act_id, "") for address, job_ids in chosen.items())
+    return chosen
 
 
 def act_on_all(

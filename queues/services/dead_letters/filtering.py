@@ -211,11 +211,16 @@ def find_dead_queues(
         raise trouble
     return DeadQueues(
         queues=tuple(sorted(found, key=lambda one: one.address)),
-        before_ms=before_ms if before_ms is not None else chosen.before_ms or max(clocks, default=0) + 1,
+        before_ms=_end_of(chosen, max(clocks, default=0)) if before_ms is None else before_ms,
         asked_ms=min(clocks, default=0),
         is_whole=is_whole,
         away=tuple(away),
     )
+
+
+def _end_of(chosen: DeadFilter, now_ms: int) -> int:
+    """What has died by now, even if the day that is meant is not over."""
+    return now_ms + 1 if chosen.before_ms is None else min(chosen.before_ms, now_ms + 1)
 
 
 def find_dead_queues_of(*, pool: str, namespace: str) -> DeadQueues:

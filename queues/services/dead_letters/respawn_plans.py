@@ -36,6 +36,9 @@ PER_MINUTE_MAX: Final = 30_000
 RUNNING_MAX: Final = 20
 """Plans that run at the same time, of all users."""
 
+OWN_MAX: Final = 5
+"""Of one user, who else could keep all others from starting any."""
+
 HELD: Final = timedelta(seconds=15)
 """How long a step may take. After that its process is taken for dead."""
 
@@ -89,7 +92,8 @@ def start_respawn(*, user: User, chosen: DeadFilter, per_minute: int) -> int | N
         raise RoleTooLowError
     if not allowed.count:
         return None
-    if RespawnPlan.objects.filter(state=RespawnState.RUNNING).count() >= RUNNING_MAX:
+    running = RespawnPlan.objects.filter(state=RespawnState.RUNNING)
+    if running.count() >= RUNNING_MAX or running.filter(user_id=int(user.pk or 0)).count() >= OWN_MAX:
         raise InvalidArgumentError("too many respawns are running")
     now = timezone.now()
     row = RespawnPlan.objects.create(

@@ -51,7 +51,7 @@ def assign_group(*, user: User, pool: str, namespace: str, pattern: str, usernam
         raise InvalidArgumentError("invalid note")
     assignee = None
     if username:
-        assignee = _users(row.namespace).filter(username=username).first()
+        assignee = None if "\0" in username else _users(row.namespace).filter(username=username).first()
         if assignee is None:
             raise InvalidArgumentError("invalid user")
     row.assignee = assignee
@@ -96,8 +96,7 @@ def mute_group(
 def unmute_group(*, user: User, pool: str, namespace: str, pattern: str) -> None:
     """Count a group in incidents again. Raises NamespaceNotFoundError, RoleTooLowError, MetadataUnavailableError."""
     row = _find(user, pool, namespace, pattern)
-    if row.muted_at is not None:
-        _unmute(row)
+    if row.muted_at is not None and _unmute(row):
         _note(user, ActivityAction.ERRORS_UNMUTED, row, "")
 
 
@@ -147,10 +146,12 @@ def _users(namespace: Namespace) -> QuerySet[Any]:
     return users.filter(Q(groups__namespaces=namespace) | Q(is_superuser=True)).distinct()
 
 
-def _unmute(row: ErrorTriage) -> None:
-    row.muted_at, row.muted_by, row.muted_until, row.mute_below, row.counts = None, "", None, None, {}
-    row.save(update_fields=["muted_at", "muted_by", "muted_until", "mute_below", "counts"])
+def _unmute(row: ErrorTriage) -> bool:
+    """False: another process has, or a user has muted it anew meanwhile."""
+    as_read = ErrorTriage.objects.filter(pk=row.pk, muted_at=row.muted_at)
+    done = as_read.update(muted_at=None, muted_by="", muted_until=None, mute_below=None, counts={})
     forget_muted()
+    return done > 0
 
 
 def _note(user: User | None, action: ActivityAction, row: ErrorTriage, how: str) -> None:
@@ -165,8 +166,8 @@ def count_muted(*, now: datetime | None = None) -> int:
     """
     at = now or timezone.now()
     for row in ErrorTriage.objects.filter(muted_until__lte=at).select_related("namespace__pool"):
-        _unmute(row)
-        _note(None, ActivityAction.ERRORS_UNMUTED, row, "its time is up")
+        if _unmute(row):
+            _note(None, ActivityAction.ERRORS_UNMUTED, row, "its time is up")
     due = list(muted_groups(at).filter(counted_at__lte=at - COUNT_EVERY).select_related("namespace__pool"))
     by_place: dict[tuple[str, str], list[ErrorTriage]] = {}
     for row in due:
@@ -186,8 +187,8 @@ def count_muted(*, now: datetime | None = None) -> int:
 def _keep_count(row: ErrorTriage, counts: Mapping[str, tuple[int, int]]) -> None:
     count = sum(dead for dead, _ in counts.values())
     if row.mute_below is not None and count >= row.mute_below:
-        _unmute(row)
-        _note(None, ActivityAction.ERRORS_UNMUTED, row, f"it has doubled: {count}")
+        if _unmute(row):
+            _note(None, ActivityAction.ERRORS_UNMUTED, row, f"it has doubled: {count}")
         return
     ErrorTriage.objects.filter(pk=row.pk, muted_at=row.muted_at).update(counts=counts)
 

@@ -75,7 +75,7 @@ def show_namespaces(*, user: User, text: str = "") -> NamespacesView:
 
 def show_namespace(*, user: User, pool: str, namespace: str) -> NamespaceRow:
     """One of them. Raises NamespaceNotFoundError, MetadataUnavailableError."""
-    rows = _annotated(user).filter(pool__name=pool, name=namespace)
+    rows = _annotated(user).filter(pk__in=Namespace.objects.named(pool, namespace).values("pk"))
     found = read_metadata(lambda: list(rows[:1]))
     if not found:
         raise NamespaceNotFoundError

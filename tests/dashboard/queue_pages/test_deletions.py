@@ -10,13 +10,15 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queues.engine import JobState, consume
+from queues.engine import JobState, consume, release
 from queues.engine.errors import StoreUnavailableError
 from queues.models import Activity, DeletionPhase, PendingDeletion
 from queues.services import deletions
 from queues.services.deletions import BATCHES_PER_TURN, UNDO_S, carry_out_deletions
+from queues.services.jobs.actions import act_on_jobs
 from tests.dashboard.people import SHOP, People
 from tests.dashboard.shop import AT, QUEUE, Shop
+from tests.dashboard.test_dead import counts
 from tests.support.burying import bury
 
 from .asking import JSON, noted, page, page_after, post
@@ -97,6 +99,17 @@ def test_a_job_that_a_consumer_has_taken_meanwhile_is_left_to_it(olga: Client, s
     assert shop.state_of(job_id) is JobState.WORKING
 
 
+def test_a_working_job_that_another_consumer_has_taken_meanwhile_is_left_to_it(olga: Client, shop: Shop) -> None:
+    taken_again, same = shop.publish(b"1", b"2")
+    shop.engine.run(consume(shop.queue, ttr_ms=60_000, count=2))
+    delete(olga, shop, f"{taken_again}:1", f"{same}:1", state=JobState.WORKING)
+    shop.engine.run(release(shop.queue, taken_again, attempt=1))
+    shop.engine.run(consume(shop.queue, ttr_ms=60_000))
+
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
+    assert shop.state_of(taken_again) is JobState.WORKING
+
+
 def test_all_of_a_state_go_in_batches_but_those_that_came_later_stay(
     alice: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,13 +171,24 @@ def test_dead_letters_wait_too(people: People) -> None:
     assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
 
 
+def test_what_dies_later_on_the_same_day_stays(people: People) -> None:
+    bury(SHOP, "mail", ["a"])
+    browser = people.alice.browser
+    today = timezone.now().date().isoformat()
+    browser.post("/dead/act", {"do": "delete-all", "day": today, "word": "delete"} | UNDO)
+    bury(SHOP, "mail", ["b"], now_ms=round(after(1).timestamp() * 1000))
+
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
+    assert counts("mail") == {JobState.DEAD: 1}
+
+
 def test_who_loses_the_right_meanwhile_deletes_nothing(people: People, shop: Shop) -> None:
     pk = delete(people.olga.browser, shop, shop.job_in(JobState.READY))
     people.olga.user.groups.clear()
 
     assert carry_out_deletions(now=after(UNDO_S + 1)) == 0
     assert phase(pk) == DeletionPhase.FAILED
-    assert "Not deleted" in page(people.alice.browser)
+    assert "Deletion failed" in page(people.alice.browser)
     assert shop.counts() == {"ready": 1}
     assert not Activity.objects.filter(action="deleted").exists()
 
@@ -191,3 +215,65 @@ def test_a_deletion_whose_process_died_is_taken_over(olga: Client, shop: Shop) -
 
     assert carry_out_deletions(now=after(UNDO_S + 30)) == 0
     assert carry_out_deletions(now=after(UNDO_S + 90)) == 1
+
+
+def empty_later(alice: Client) -> int:
+    """The number of the deletion that empties the queue."""
+    return int(post(alice, "empty", {"word": QUEUE} | UNDO, status=200, **JSON)["deletion"])
+
+
+def test_a_queue_is_not_emptied_twice_after_a_process_died(alice: Client, shop: Shop) -> None:
+    shop.publish(b"x")
+    pk = empty_later(alice)
+    PendingDeletion.objects.filter(pk=pk).update(phase=DeletionPhase.RUNNING, claimed_at=after(UNDO_S))
+
+    assert carry_out_deletions(now=after(UNDO_S + 90)) == 0
+    assert phase(pk) == DeletionPhase.FAILED
+    assert "newer jobs would be deleted" in page(alice)
+    assert shop.counts() == {"ready": 1}
+
+
+def test_a_queue_is_not_emptied_long_after_it_was_asked_for(alice: Client, shop: Shop) -> None:
+    shop.publish(b"x")
+    pk = empty_later(alice)
+
+    assert carry_out_deletions(now=after(3_600)) == 0
+    assert phase(pk) == DeletionPhase.FAILED
+    assert shop.counts() == {"ready": 1}
+
+
+def test_deletions_of_a_pool_that_is_away_do_not_keep_others_waiting(
+    olga: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletions, "ROWS_PER_TURN", 1)
+    stuck, other = shop.publish(b"1", b"2")
+    delete(olga, shop, stuck)
+
+    def fail(**named: Any) -> int:
+        if named["jobs"][0].job_id == stuck:
+            raise StoreUnavailableError("away")
+        return act_on_jobs(**named)
+
+    monkeypatch.setattr(deletions, "act_on_jobs", fail)
+    with pytest.raises(StoreUnavailableError):
+        carry_out_deletions(now=after(UNDO_S + 1))
+    delete(olga, shop, other)
+
+    assert carry_out_deletions(now=after(UNDO_S + 2)) == 1
+    assert shop.find(other) is None
+
+
+def test_what_cannot_be_carried_out_is_refused_at_once(
+    alice: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {"act": "delete", "state": "ready", "word": QUEUE} | UNDO
+    post(alice, "act-on-all", fields | {"body": "x" * 100_000}, status=400, **JSON)
+    letters = [f"default/{SHOP}/{QUEUE}/{shop.job_in(JobState.DEAD)}"] * 501
+    assert alice.post("/dead/act", {"do": "delete-selected", "letter": letters} | UNDO).status_code == 400
+
+    monkeypatch.setattr(deletions, "OWN_MAX", 1)
+    delete(alice, shop, shop.job_in(JobState.READY))
+    refused = post(alice, "act-on-all", fields, status=400, **JSON)
+
+    assert refused["error"] == "Too many of your deletions are waiting: try again in a minute."
+    assert PendingDeletion.objects.count() == 1

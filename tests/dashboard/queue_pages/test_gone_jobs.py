@@ -46,6 +46,7 @@ def life_of(job_id: str, *, hours: int = 0) -> list[dict[str, Any]]:
         event("acked", begun + timedelta(hours=hours, seconds=10), attempt=2, run_ms=1_500, worker="w-2", **said),
         event("deleted", begun + timedelta(seconds=4), **said | {"job": OTHER}),
         event("deleted", begun + timedelta(seconds=4), **said | {"namespace": "bank"}),
+        event("deleted", begun + timedelta(seconds=4), **said | {"pool": "other"}),
         event("deleted", begun + timedelta(seconds=4), **said | {"queue": "other"}),
     ]
 
