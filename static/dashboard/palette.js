@@ -90,7 +90,7 @@ function open(item) {
   form.submit();
 }
 
-export function openPalette() {
+function openPalette() {
   if (dialog.open || document.querySelector("dialog[open]")) return;
   field.value = "";
   list.replaceChildren();
