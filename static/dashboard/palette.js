@@ -106,7 +106,6 @@ if (dialog) {
     if (dialog.open) dialog.close();
     else openPalette();
   });
-  document.getElementById("palette-open")?.addEventListener("click", openPalette);
   field.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(askNow, DELAY_MS);
