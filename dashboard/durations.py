@@ -26,7 +26,7 @@ def parse_duration(text: str, *, least_s: int = 0, most_s: int) -> int:
     if seconds is None:
         raise DurationError(_("Write a length of time such as 90s, 5m, 2h or 1d."))
     if seconds.denominator != 1:
-        raise DurationError(_("That is no whole number of seconds."))
+        raise DurationError(_("That is not a whole number of seconds."))
     if seconds < least_s:
         raise DurationError(_("At least %(least)s.") % {"least": write_duration(least_s)})
     if seconds > most_s:

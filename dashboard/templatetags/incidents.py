@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.formatting import SEVERITY_STYLES, age, per_second
+from dashboard.formatting import SEVERITY_STYLES, per_second
 from queues.services.incidents.lines import IncidentGroup, IncidentLine, Step
 from queues.services.overview import Overview
 
@@ -34,12 +32,6 @@ def severity_style(severity: str | None) -> str:
 def severity_name(severity: str | None) -> Promise | str:
     """`Critical`."""
     return _NAMES.get(severity or "", "")
-
-
-@register.filter
-def lasted(since: datetime | None) -> str:
-    """`3 min`: how long ago that was."""
-    return age(None if since is None else max(0.0, (timezone.now() - since).total_seconds() * 1_000))
 
 
 @register.filter

@@ -113,7 +113,6 @@ def between(interval: Interval | None, unit: str) -> str:
     return f"{expected} ({low} – {high})"
 
 
-@register.simple_tag
 def figure_cell(
     value: float | None, label: str, unit: str = "jobs", *, tone: str = "", begins_group: bool = False
 ) -> SafeString:

@@ -73,7 +73,12 @@ PARTS: Final = (
         "The one dialog asks before what destroys; data-confirm says what and how many.",
     ),
     ("menu", "Menu", "taskq/bar.css", "Acts that are needed now and then."),
-    ("charts", "Charts", "charts.js", "The one chart module: lines, area, bars, band, histogram, heat, sparkline."),
+    (
+        "charts",
+        "Charts",
+        "charts.js",
+        "The one chart module: lines, area, bars, band, histogram, heat. In tables: {% sparkline %}.",
+    ),
     ("progress", "Progress", "pieces.css", "How far something is."),
     ("timeline", "Timeline", "incidents.css", "What happened, in order."),
 )

@@ -1,4 +1,4 @@
-// <figure class="chart" data-chart="lines|area|bars|band|histogram|heat|sparkline" data-height="200">
+// <figure class="chart" data-chart="lines|area|bars|band|histogram|heat" data-height="200">
 // The numbers come from data-url (asked again every data-every ms, 0: once), or from a <script type="application/json"> in the figure,
 // which a live section may replace:
 //   {"title": "...", "x": {"unit": "time|day|hour|attempt|ms|...", "values": [...]}, "y": {"unit": "jobs|jobs/min|jobs/s|ms|bytes", "scale": "log" (of ms)},
@@ -24,13 +24,12 @@ class Chart {
   constructor(figure) {
     this.figure = figure;
     this.kind = figure.dataset.chart;
-    this.small = this.kind === "sparkline";
     this.caption = html("figcaption");
     this.plot = html("div", { className: "chart-plot" });
-    this.body = html("div", { className: "chart-body" }, ...(this.small ? [] : [this.caption]), this.plot);
+    this.body = html("div", { className: "chart-body" }, this.caption, this.plot);
     this.body.dataset.keep = "";
-    if (!this.small) this.furnish();
-    this.height = Number(figure.dataset.height) || (this.small ? 28 : HEIGHT);
+    this.furnish();
+    this.height = Number(figure.dataset.height) || HEIGHT;
     this.plot.style.minHeight = `${this.height}px`; // so that nothing jumps when the numbers come
     figure.append(this.body);
     new ResizeObserver(() => this.draw()).observe(this.plot);
@@ -101,11 +100,11 @@ class Chart {
     this.drawn = `${width}`;
     const { kind } = this;
     const known = this.data.series.some((one) => one.values.some((value) => value !== null));
-    if (!this.small) this.title(known);
-    const data = this.small ? this.data : this.legend.shown(this.data);
+    this.title(known);
+    const data = this.legend.shown(this.data);
     this.plot.querySelector(":scope > svg, :scope > .chart-none")?.remove();
     if (!known || !data.x.values.length) {
-      this.read?.(undefined);
+      this.read(undefined);
       this.zoom?.(undefined);
       this.plot.prepend(html("p", { className: "chart-none" }, data.empty || word("none")));
       return;
@@ -113,15 +112,14 @@ class Chart {
     const { height } = this;
     const at = layOut(data, kind, width, height);
     const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": data.title ?? "" });
-    if (this.small) Object.assign(at, { left: 0, right: width, top: 2, bottom: height - 2 });
-    else picture.append(drawAxes(data, kind, at));
+    picture.append(drawAxes(data, kind, at));
     if (data.events?.length) picture.append(drawEvents(data.events, at));
-    picture.append(drawSeries(data, kind, this.small ? flat(data, at) : at));
+    picture.append(drawSeries(data, kind, at));
     if (data.lines?.length) picture.append(drawLevels(data.lines, at));
     this.plot.prepend(picture);
-    this.read?.({ data, kind, at, picture });
+    this.read({ data, kind, at, picture });
     this.zoom?.({ at, picture });
-    this.fill?.({ data, kind });
+    this.fill({ data, kind });
   }
 
   title(known) {
@@ -141,13 +139,6 @@ function scale(data) {
   const cells = [0, 1, 2, 3, 4].map((i) => svg("rect", { class: `chart-cell ${colourOf(data.series[0])}`, x: i * 14, width: 14, height: 10, "fill-opacity": strength((i / 4) ** 2) }));
   const bar = svg("svg", { class: "chart-scale", viewBox: "0 0 70 10", "aria-hidden": "true" }, ...cells);
   return html("li", {}, `${value(0, data.y.unit)} `, bar, ` ${value(highest, data.y.unit)}`);
-}
-
-// The same scales over the whole box, for a picture without axes.
-function flat(data, at) {
-  const highest = Math.max(1, ...data.series.flatMap((one) => one.values.map((value) => value ?? 0)));
-  const last = Math.max(data.x.values.length - 1, 1);
-  return { ...at, x: (i) => (i / last) * at.right, y: (value) => at.bottom - (value / highest) * (at.bottom - at.top) };
 }
 
 function adopt(root) {

@@ -1,4 +1,5 @@
 // Adds groups and rows of one more stretch to those that the page of the dead letters has.
+import { svg } from "./charts/svg.js";
 import { number } from "./dead_words.js";
 
 const ROWS_MAX = 50; // as many as a page has
@@ -36,12 +37,6 @@ export function addGroups(kind, groups) {
   box.dispatchEvent(new CustomEvent("taskq:updated", { bubbles: true }));
 }
 
-function make(name, attributes) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
-
 // Deaths by hour, added to those that the row has, as a line; and the last hour as a share of what was delivered.
 function showTrend(row, more) {
   const before = row.dataset.trend ? row.dataset.trend.split(",").map(Number) : more.map(() => 0);
@@ -49,9 +44,9 @@ function showTrend(row, more) {
   row.dataset.trend = hours.join(",");
   const top = Math.max(1, ...hours);
   const points = hours.map((count, i) => `${((i * 84) / (hours.length - 1)).toFixed(1)},${(19 - (count / top) * 18).toFixed(1)}`).join(" ");
-  const svg = make("svg", { class: "sparkline", viewBox: "0 0 84 20", preserveAspectRatio: "none", "aria-hidden": "true" });
-  svg.append(make("polygon", { points: `0,20 ${points} 84,20` }), make("polyline", { points }));
-  row.querySelector(".dead-trend").replaceChildren(svg);
+  const shape = { class: "sparkline", viewBox: "0 0 84 20", preserveAspectRatio: "none", "aria-hidden": "true" };
+  const line = svg("svg", shape, svg("polygon", { points: `0,20 ${points} 84,20` }), svg("polyline", { points }));
+  row.querySelector(".dead-trend").replaceChildren(line);
   const share = (100 * hours.at(-1)) / Number(document.getElementById("dead").dataset.deliveries || 0);
   if (Number.isFinite(share) && share) row.querySelector(".dead-share").textContent = share < 0.1 ? "< 0.1 %" : `${Math.min(100, share).toFixed(1)} %`;
 }

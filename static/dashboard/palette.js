@@ -91,7 +91,7 @@ function open(item) {
   form.submit();
 }
 
-export function openPalette() {
+function openPalette() {
   if (dialog.open || document.querySelector("dialog[open]")) return;
   field.value = "";
   list.replaceChildren();
@@ -107,7 +107,6 @@ if (dialog) {
     if (dialog.open) dialog.close();
     else openPalette();
   });
-  document.getElementById("palette-open")?.addEventListener("click", openPalette);
   field.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(askNow, DELAY_MS);

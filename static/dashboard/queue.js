@@ -1,4 +1,4 @@
-// The pages of a queue and of a job: a look at bodies, ticking, scans that go on, and acts on everything that matches.
+// The pages of a queue and of a job: a look at bodies, scans that go on, and acts on everything that matches.
 import "./moments.js";
 import "./ranges.js";
 import { forgive, silence, tellStopped } from "./stopped.js";
@@ -53,11 +53,6 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     scanOn();
   }
-});
-
-document.addEventListener("change", (event) => {
-  if (!event.target.matches?.("[data-tick-all]")) return;
-  for (const box of event.target.closest("table").querySelectorAll('tbody input[name="job"]')) box.checked = event.target.checked;
 });
 
 // A scan goes on, stretch after stretch, until it finds something, comes to the end, or is stopped.

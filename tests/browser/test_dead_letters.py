@@ -98,8 +98,9 @@ def test_what_dies_meanwhile_is_shown_without_a_reload(page: Page, shop: Shop) -
     expect(page.locator(".dead-sum")).to_contain_text("3 dead letters")
     expect(page.locator('[data-kind="errors"] tbody tr')).to_have_count(2)
     expect(page.locator("#dead-new")).to_have_count(0)
-    page.locator("#dead-every").check()
-    expect(page.get_by_role("button", name="Respawn selected")).to_contain_text("(3)")
+    page.get_by_label("Select all on this page").check()
+    expect(page.get_by_text("3 selected")).to_be_visible()
+    expect(page.get_by_role("button", name="Respawn selected")).to_be_enabled()
     assert page.evaluate("window.notReloaded")
 
 

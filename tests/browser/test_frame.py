@@ -38,6 +38,9 @@ def test_a_theme_is_kept_by_the_browser_and_there_before_the_first_paint(open_pa
     for path in ("/activity/", "/admin/", "/api/docs"):
         page.goto(path)
         assert background(page) == COLOURS["dark"], path
+        page.emulate_media(media="print")
+        assert background(page) == COLOURS["light"], f"{path}: paper is white"
+        page.emulate_media(media="screen")
     page.unroute_all()
 
     page.goto("/activity/")

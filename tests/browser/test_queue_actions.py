@@ -50,7 +50,7 @@ def test_emptying_a_queue_takes_its_name(page: Page, shop: Shop) -> None:
     shop.put("scraps", b"1")
     page.goto("/queues/default/demo/scraps/")
 
-    page.get_by_role("button", name="Empty…").click()
+    page.get_by_role("button", name="Delete all jobs…").click()
     yes = page.get_by_role("button", name="Delete 1 job")
     expect(yes).to_be_disabled()
     page.get_by_label("To confirm, type").fill("scrap")

@@ -51,6 +51,16 @@ def test_without_dead_letters_the_page_says_what_will_be_here(people: People) ->
     assert "Nothing matches" in get(people.alice.browser, error="timeout")
 
 
+def test_a_row_says_the_exception_of_a_traceback(people: People) -> None:
+    calls = "".join(f'  File "mail.py", line {line}, in send\n    deliver()\n' for line in range(20))
+    bury("shop", "mail", [f"Traceback (most recent call last):\n{calls}ConnectionError: 550 no such host"])
+
+    (row,) = re.findall(r'<td class="wrap wide dead-error">(.*?)</td>', get(people.alice.browser), re.DOTALL)
+
+    assert "ConnectionError: 550 no such host" in row
+    assert "Traceback" not in row
+
+
 def test_they_are_grouped_by_error_by_queue_and_by_day(people: People) -> None:
     bury("shop", "mail", ["timeout after 31 ms", "timeout after 32 ms", "boom"])
     bury("shop", "pay", ["boom"], now_ms=1_700_000_000_000)

@@ -41,7 +41,7 @@ def test_a_length_of_time_is_read_with_its_unit(text: str, seconds: int) -> None
         ("1h30", "Write a length of time"),
         ("٥m", "Write a length of time"),
         ("1" * 41, "Write a length of time"),
-        ("1.5s", "no whole number"),
+        ("1.5s", "not a whole number"),
         ("1s", "At least 1m"),
         ("4294967296", "At most 4,294,967,295 seconds"),
         ("999999999999w", "At most"),

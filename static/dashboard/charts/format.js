@@ -20,7 +20,7 @@ export const moment = (ms) => `${day.format(ms)} ${clock.format(ms)}`;
 
 export const word = (name) => words[name] ?? "";
 
-export const duration = (ms) => inUnits(ms, plain.format);
+const duration = (ms) => inUnits(ms, plain.format);
 
 export function unitName(unit) {
   const name = `unit${unit.replaceAll("/", "-per-").replace(/(^|-)(\w)/g, (_, __, letter) => letter.toUpperCase())}`;
