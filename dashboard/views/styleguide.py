@@ -17,6 +17,8 @@ from django.urls import path
 from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
+from dashboard.series import Meaning, meant_series, named_series
+
 from .decorators import page
 
 MINUTE_MS: Final = 60_000
@@ -186,15 +188,15 @@ def _examples() -> dict[str, Any]:
         "x": {"unit": "time", "values": times},
         "y": {"unit": "jobs/min"},
         "series": [
-            {"name": "published", "values": published, "style": "line"},
-            {"name": "acked", "values": [value - 6 for value in published], "style": "line"},
+            meant_series(Meaning.PUBLISHED, published, style="line"),
+            meant_series(Meaning.ACKED, [value - 6 for value in published], style="line"),
         ],
     }
     bars = {
         "title": "Attempts",
         "x": {"unit": "attempt", "values": [1, 2, 3, 4, 5]},
         "y": {"unit": "jobs"},
-        "series": [{"name": "jobs", "values": [420, 61, 18, 7, 3], "style": "bar"}],
+        "series": [named_series("jobs", [420, 61, 18, 7, 3], style="bar")],
     }
     return {
         "moment": now_ms - 3 * MINUTE_MS,
