@@ -52,7 +52,7 @@ def test_without_dead_letters_the_page_says_what_will_be_here(people: People) ->
 
 
 def test_a_row_says_the_exception_of_a_traceback(people: People) -> None:
-    calls = "".join(f'  File "mail.py", line {line}, in send\n    deliver()\n' for line in range(15))
+    calls = "".join(f'  File "mail.py", line {line}, in send\n    deliver()\n' for line in range(10))
     bury("shop", "mail", [f"Traceback (most recent call last):\n{calls}ConnectionError: 550 no such host"])
 
     (row,) = re.findall(r'<td class="wrap wide dead-error">(.*?)</td>', get(people.alice.browser), re.DOTALL)

@@ -6,15 +6,17 @@ import { subscribe, unsubscribe } from "./source.js";
 
 const classOf = (event) => `chart-event k-${event.kind} ${event.severity}`;
 
-// What is drawn below the series: from when to when, and a sign above where it began. The worst lies on top.
+// What is drawn below the series: from when to when, and a sign above where it began. The worst lies on top;
+// what many events shade is no darker than what one does (.chart-spans), so that the series stay legible.
 export function drawEvents(events, at) {
   const end = at.first + at.span;
   const place = (ms) => at.left + ((Math.max(at.first, Math.min(ms, end)) - at.first) / at.span) * (at.right - at.left);
-  const group = svg("g", { "aria-hidden": "true" });
+  const spans = svg("g", { class: "chart-spans" });
+  const group = svg("g", { "aria-hidden": "true" }, spans);
   for (const event of [...events].sort((one, other) => (one.severity === "critical") - (other.severity === "critical"))) {
     const [from, to] = [place(event.at), place(event.until ?? (event.kind === "deploy" ? event.at : end))];
     const part = svg("g", { class: classOf(event) });
-    if (to - from > 1) part.append(svg("rect", { x: from, y: at.top, width: to - from, height: at.bottom - at.top }));
+    if (to - from > 1) spans.append(svg("rect", { class: classOf(event), x: from, y: at.top, width: to - from, height: at.bottom - at.top }));
     if (event.at >= at.first) {
       part.append(svg("line", { x1: from, x2: from, y1: at.top, y2: at.bottom }), svg("path", { d: signOf(event.kind, from, at.top) }));
     }
