@@ -28,7 +28,11 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []  # it talks HTTP only
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--incident", metavar="NAME", help="make this incident and exit; see --list")
+        parser.add_argument(
+            "--incident",
+            metavar="NAME",
+            help="make this incident, and hold it where it must be held; see --list",
+        )
         parser.add_argument("--list", action="store_true", help="list the incidents that can be made")
         parser.add_argument("--clear", action="store_true", help="with --incident: delete its queues again")
         parser.add_argument("--url", default=os.environ.get("TASKQ_URL", LOCAL_URL), help="default: %(default)s")

@@ -157,11 +157,20 @@ def _objective_burn(size: int, facts: Facts) -> str:
         "came later than after %(objective)s s."
     ) % {
         "rate": f"{rate:g}",
-        "window": facts.get("window"),
+        "window": _window(str(facts.get("window") or "")),
         "late": f"{_number(facts, 'late'):,}",
         "total": f"{_number(facts, 'total'):,}",
         "objective": f"{_number(facts, 'objective_s'):,}",
     }
+
+
+_WINDOW_UNITS: Final = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def _window(name: str) -> str:
+    """`1h`, as alerts name it, in the reader's language."""
+    size = _WINDOW_UNITS.get(name[-1:])
+    return in_unit(name[:-1], size) if size is not None and name[:-1].isdecimal() else name
 
 
 _SENTENCES: Final[Mapping[str, Callable[[int, Facts], str]]] = {
