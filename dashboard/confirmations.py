@@ -1,4 +1,5 @@
-"""What a person is asked before a destructive act: what, how many, from where. Pages and dialogs ask the same.
+"""What a person is asked before a destructive act: what, how many, from where. Pages and dialogs ask the same, and
+name a deletion that can still be undone.
 
 `NUMBER` stands for a number that only the page knows: of the rows that are selected when the button is pressed.
 """
@@ -16,6 +17,7 @@ from dashboard.formatting import number
 from queues.engine.values import JobState
 from queues.services.dead_letters.actions import DeadVerb
 from queues.services.dead_letters.filtering import DeadFilter
+from queues.services.deletions import Deletion
 from queues.services.jobs.actions import JobAct
 
 NUMBER: Final = "{count}"
@@ -205,3 +207,16 @@ def confirm_job(act: JobAct, *, job_id: str, with_undo: bool = False) -> Confirm
     if act is JobAct.DELETE and not with_undo:
         return Confirmation(question=_("Delete job %(job)s?") % {"job": job_id}, button=_("Delete job"))
     return None
+
+
+def deletion_title_of(row: Deletion) -> str:
+    """`300 ready jobs from payments.`"""
+    if row.job_state:
+        jobs = count_jobs(JobState(row.job_state), row.count)
+    else:
+        jobs = _("all jobs (%(count)s)") % {"count": number(row.count)}
+    named = {"jobs": jobs, "queue": row.queue}
+    if row.is_filtered:
+        text = _("every match among %(jobs)s from %(queue)s.") if row.queue else _("every match among %(jobs)s.")
+        return text % named
+    return (_("%(jobs)s from %(queue)s.") if row.queue else "%(jobs)s.") % named

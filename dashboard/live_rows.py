@@ -1,4 +1,4 @@
-"""Rows of a live fragment, told apart, so that a row is sent only to a reader who has not got it.
+"""Rows of a live fragment, each with a version: a row is sent only to a page that does not show that version.
 
 A row is a `<tr>` or `<thead>` that begins with `data-key="..."`. It is sent with the digest of its content, its version
 (`data-version`). live.js says which versions it shows (`X-Have: V,V,...`), and gets of those the empty element with

@@ -16,8 +16,8 @@ from dashboard.confirmations import (
     confirm_empty,
     confirm_job,
     confirm_selection,
+    deletion_title_of,
 )
-from dashboard.deletion_titles import deletion_title_of
 from dashboard.error_messages import sentence_of
 from queues.engine.values import JobState
 from queues.services.dead_letters.actions import DeadVerb

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from django.db import close_old_connections
 from django.utils import timezone
 
 from queues.services.dead_letters.respawn_plans import carry_out_respawns, prune_respawns
@@ -22,26 +19,13 @@ class DeadLetterChores:
 
     def respawn(self) -> None:
         """A step of each respawn that runs."""
-        _try(carry_out_respawns, self._respawn_breaker)
+        self._respawn_breaker.run(carry_out_respawns)
 
     def count(self) -> None:
         """Count the muted groups that are due."""
-        _try(_count_and_prune, self._count_breaker)
+        self._count_breaker.run(_count_and_prune)
 
 
 def _count_and_prune() -> None:
     count_muted()
     prune_respawns(now=timezone.now())
-
-
-def _try(work: Callable[[], object], breaker: CircuitBreaker) -> None:
-    if not breaker.may_try():
-        return
-    try:
-        work()
-    except Exception as error:  # the roles go on; it is tried again
-        breaker.record_failure(error)
-    else:
-        breaker.record_success()
-    finally:
-        close_old_connections()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.db import close_old_connections
 from django.utils import timezone
 
 from queues.services.deletions import carry_out_deletions
@@ -21,18 +20,8 @@ class DeletionChore:
 
     def tick(self) -> None:
         """Carry out what is due."""
-        if not self._breaker.may_try():
-            return
-        try:
-            self._work()
-        except Exception as error:  # the roles go on; it is tried again
-            self._breaker.record_failure(error)
-        else:
-            self._breaker.record_success()
+        self._breaker.run(self._work)
 
 
 def _carry_out() -> None:
-    try:
-        carry_out_deletions(now=timezone.now())
-    finally:
-        close_old_connections()
+    carry_out_deletions(now=timezone.now())

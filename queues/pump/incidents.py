@@ -20,19 +20,8 @@ class IncidentChores:
 
     def look(self) -> None:
         """Look at the pools at which no other pump has looked."""
-        _try(self._watch, self._watch_breaker)
+        self._watch_breaker.run(self._watch)
 
     def send(self) -> None:
         """Send the alerts that are due."""
-        _try(self._send, self._send_breaker)
-
-
-def _try(work: Callable[[], object], breaker: CircuitBreaker) -> None:
-    if not breaker.may_try():
-        return
-    try:
-        work()
-    except Exception as error:  # the roles go on; it is tried again
-        breaker.record_failure(error)
-    else:
-        breaker.record_success()
+        self._send_breaker.run(self._send)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from django.db import close_old_connections
+
 from queues.engine import Counts, Engine
 
 logger = logging.getLogger(__name__)
@@ -139,6 +141,19 @@ class CircuitBreaker:
                 return False
             self._again_at = self._clock() + self._pause_s
             return True
+
+    def run(self, work: Callable[[], object]) -> None:
+        """Do the work of a chore, if it may be tried now. Never raises: a failure is noted, and it is tried again."""
+        if not self.may_try():
+            return
+        try:
+            work()
+        except Exception as error:  # whatever it was, the roles go on
+            self.record_failure(error)
+        else:
+            self.record_success()
+        finally:
+            close_old_connections()
 
     def now(self) -> float:
         """The time by this object's clock, for `began_at`, in seconds."""

@@ -342,6 +342,24 @@ def test_during_trouble_one_caller_at_a_time_tries() -> None:
     assert [breaker.may_try() for _ in range(4)] == [True, False, False, False]
 
 
+def test_work_that_fails_is_logged_once_and_tried_again_after_a_pause(caplog: pytest.LogCaptureFixture) -> None:
+    now, calls = 0.0, 0
+    breaker = CircuitBreaker(clock=lambda: now)
+
+    def work() -> None:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            raise ValueError("not yet")
+
+    for step in range(100):
+        now = step / 10
+        breaker.run(work)
+
+    assert [record.__dict__["action"] for record in caplog.records] == ["trouble", "recovered"]
+    assert 3 < calls < 100, "paused while it failed, then each time"
+
+
 def runner_of(engine: Callable[[str], Engine]) -> PoolRunner:
     return PoolRunner("default", stats=RoleStats(), should_stop=lambda: False, open_engine=engine)
 

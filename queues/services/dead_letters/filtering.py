@@ -224,7 +224,7 @@ def _end_of(chosen: DeadFilter, now_ms: int) -> int:
 
 
 def find_dead_queues_of(*, pool: str, namespace: str) -> DeadQueues:
-    """The queues of one namespace with dead letters, for whoever may see all. Raises StoreUnavailableError."""
+    """The queues of one namespace with dead letters, for users who may see all of it. Raises StoreUnavailableError."""
     names, is_whole = _queues_of(pool, [namespace], DeadFilter())
     counts, now_ms = _count(pool, names, DeadFilter(), None, None, 0)
     queues = [DeadQueue(address=address, role=Role.ADMIN, count=count) for address, count in counts if count]
