@@ -1,6 +1,7 @@
 """Limits of a queue and of the limit keys that share it. They travel to the script with each consume.
 
-`lua/consume_fair.lua` enforces them; what each key has had is kept by `lua/lib/fair.lua`.
+`lua/consume_fair.lua` enforces them; what each key has had is kept by `lua/lib/fair.lua`, and the
+arithmetic of rates is in `lua/lib/queue_limits.lua`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a backoff policy amounts to: how long a job waits after each failed attempt."""
+"""What a backoff policy amounts to: how long a job waits after each failed attempt.
+
+`lua/preview_backoff.lua` computes it, with the formula of `lua/lib/backoff.lua` that `fail.lua` uses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Dead letters: look, respawn (edge L), delete, keep within bounds; read in stretches, with what they died of."""
+"""Dead letters: look, respawn (edge L), delete, keep within bounds; read in stretches, with what they died of.
+
+`lua/respawn.lua` respawns them.
+"""
 
 from __future__ import annotations
 
