@@ -38,23 +38,40 @@ _GONE: Final = "CASE WHEN kind = 'deleted' AND error IS NULL THEN 1 WHEN kind = 
 CHANGE: Final = f"CASE WHEN kind IN {ARRIVALS} THEN 1 WHEN kind IN {DEPARTURES} THEN -1 ELSE -({_GONE}) END"
 """What an event does to the number of a queue's live jobs; null: nothing. `figures.sums_of` adds it up of cells."""
 
-COUNTED: Final = {
-    "events": "count(*)",
-    "again": "count(IF(kind = 'consumed' AND attempt > 1, 1, NULL))",
-    "bytes": "sum(IF(kind = 'published', size, NULL))",
-    "gone": f"sum({_GONE})",
-    "destroyed": "sum(IF(kind = 'destroyed', size, NULL))",
+_AGGREGATES: Final = {
+    "n": "count(*)",
+    "size": "sum(size)",
     "first_at": "min(at)",
     "last_at": "max(at)",
     "demo": "max(demo)",
+}
+
+_GONE_OF_GROUP: Final = "CASE WHEN kind = 'deleted' AND no_error THEN n WHEN kind = 'destroyed' THEN n * attempt END"
+
+COUNTED: Final = {
+    "events": "n",
+    "again": "IF(kind = 'consumed' AND attempt > 1, n, 0)",
+    "bytes": "IF(kind = 'published', size, NULL)",
+    "gone": _GONE_OF_GROUP,
+    "destroyed": "IF(kind = 'destroyed', size, NULL)",
+    "first_at": "first_at",
+    "last_at": "last_at",
+    "demo": "demo",
 }
 """Deliveries that were `again`, `bytes` of bodies, live jobs that a deletion took (`gone`), jobs `destroyed`."""
 
 
 def counts_of(events: DataFrame) -> DataFrame:
-    """(KEY, kind, ended_by, COUNTED): `ended_by` is the attempt of what is acked or dead, else null."""
-    ended_by = f.expr("IF(kind IN ('acked', 'dead'), attempt, NULL) AS ended_by")
-    return events.groupBy(*KEY, "kind", ended_by).agg(*(f.expr(f"{how} AS {name}") for name, how in COUNTED.items()))
+    """(KEY, kind, ended_by, COUNTED): `ended_by` is the attempt of what is acked or dead, else null. There may be
+    several rows of a (KEY, kind, ended_by), to be added up.
+
+    Events are grouped by columns as they are, and what the groups mean is worked out afterwards: conditions that look
+    at each event's kind took half of the time.
+    """
+    by = (*KEY, "kind", "attempt", f.expr("error IS NULL AS no_error"))
+    groups = events.groupBy(*by).agg(*(f.expr(f"{how} AS {name}") for name, how in _AGGREGATES.items()))
+    ended_by = "IF(kind IN ('acked', 'dead'), attempt, NULL) AS ended_by"
+    return groups.selectExpr(*KEY, "kind", ended_by, *(f"{how} AS {name}" for name, how in COUNTED.items()))
 
 
 def values_of(events: DataFrame) -> DataFrame:
