@@ -8,13 +8,17 @@ count no more. The next compaction deletes either.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from operator import add
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .files import (
     DamagedFileError,
@@ -31,10 +35,14 @@ from .schema import arrow_schema
 from .storage import LakeError, Storage
 from .writer import parquet_writer, remove_stale
 
-SORTED_BY: Final = [(name, "ascending") for name in ("pool", "namespace", "queue", "kind", "at")]
+NAMES: Final = ("pool", "namespace", "queue", "kind")
+"""Rows are sorted by these columns of text, then by `at`."""
 
 PORTION_ROWS: Final = 1_000_000
 """So many rows are in memory and sorted at a time (some 300 MB). In an hour that has more, each portion is sorted."""
+
+HOURS_AT_ONCE: Final = min(os.cpu_count() or 1, 2)
+"""So many hours are merged side by side, each with its portion."""
 
 NEWER: Final = "was written by a newer version of taskq and is left as it is"
 
@@ -70,11 +78,9 @@ def compact_day(url: str, day: date, *, hours: Collection[int] | None = None) ->
     To be called when nobody reads the day: what was merged is deleted.
     """
     storage = Storage(url)
-    counts = CompactionCounts()
-    for folder in hour_folders(storage, day):
-        if hours is None or hour_of(folder) in hours:
-            counts += _compact_hour(storage, folder)
-    return counts
+    wanted = [folder for folder in hour_folders(storage, day) if hours is None or hour_of(folder) in hours]
+    with ThreadPoolExecutor(HOURS_AT_ONCE, thread_name_prefix="compact") as threads:
+        return sum(threads.map(partial(_compact_hour, storage), wanted), CompactionCounts())
 
 
 def _compact_hour(storage: Storage, folder: str) -> CompactionCounts:
@@ -143,11 +149,23 @@ def _write(storage: Storage, path: str, sources: Sequence[str]) -> None:
     try:
         with storage.open(path, "wb") as file, parquet_writer(file) as writer:
             for portion in _portions(storage, sources):
-                writer.write_table(portion.sort_by(SORTED_BY), row_group_size=GROUP_ROWS)
+                writer.write_table(portion.take(_order_of(portion)), row_group_size=GROUP_ROWS)
     except (LakeError, FileNotFoundError):
         raise
     except Exception as error:  # of a file system, or of pyarrow, whose errors share no base class
         raise LakeError(f"{storage.url(path)}: {error}") from error
+
+
+def _order_of(table: Any) -> Any:
+    """The numbers of the rows, sorted by NAMES and `at`. Texts are few: each is compared once, and rows by numbers."""
+    columns = {name: _ranks(table[name]) for name in NAMES} | {"at": table["at"].cast(pa.int64())}
+    return pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns])
+
+
+def _ranks(column: Any) -> Any:
+    """The place of each text among all of the column."""
+    encoded = column.combine_chunks().dictionary_encode()
+    return pc.rank(encoded.dictionary, sort_keys="ascending", tiebreaker="dense").take(encoded.indices)
 
 
 def _portions(storage: Storage, sources: Sequence[str]) -> Iterator[Any]:
