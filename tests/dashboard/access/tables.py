@@ -237,6 +237,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     "namespace_delete": (Act(form={"word": SHOP} | SURE, needs_admin=True),),
     "namespace_policy": (Act(form={"tries": "3"}, needs_admin=True),),
     "deletion_undo": (Act(),),
+    "deletion_retry": (Act(),),
     "dead_respawn_start": (
         Act(form={"rate": "5", "unit": "s", "namespace": SHOP}),
         Act(form={"rate": "5", "unit": "s"}, charlie=302),
