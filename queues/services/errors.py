@@ -27,6 +27,7 @@ __all__ = [
     "RoleTooLowError",
     "ScheduleNotFoundError",
     "ScheduleTakenError",
+    "SearchBusyError",
     "SignInBusyError",
     "SignInLockedError",
     "TaskqError",
@@ -191,6 +192,16 @@ class SignInBusyError(TaskqError):
         super().__init__("too many sign-ins")
 
 
+class SearchBusyError(TaskqError):
+    """A search of the same user is still under way."""
+
+    code = "search_busy"
+    retry_after_s = 1
+
+    def __init__(self) -> None:
+        super().__init__("another search is under way")
+
+
 HTTP_STATUS: Final[Mapping[str, int]] = {
     # queues.engine.errors
     "invalid_argument": 400,
@@ -229,6 +240,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "role_too_low": 403,
     "sign_in_locked": 429,
     "sign_in_busy": 503,
+    "search_busy": 429,
     # queues.api.http.errors
     "invalid_parameter": 400,
     "body_too_large": 413,

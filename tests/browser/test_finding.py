@@ -90,9 +90,21 @@ def test_the_palette_leads_to_pages_and_queues_and_acts_on_them(open_page: OpenP
     expect(page.get_by_role("status").filter(has_text="Undone: no job was deleted.")).to_be_visible()
 
 
+def test_the_palette_opens_by_its_button_on_every_page_with_the_bar(page: Page) -> None:
+    for path in ("/", "/api/docs"):
+        page.goto(path)
+        button = page.get_by_role("button", name="Command palette")
+        expect(button).to_contain_text("Ctrl K")
+        button.click()
+        page.get_by_role("combobox", name="Go to").fill("dead l")
+        expect(page.get_by_role("option", name="Dead letters")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("combobox", name="Go to")).to_be_hidden()
+
+
 def test_the_palette_fits_a_phone_and_closes(phone: Page) -> None:
     phone.goto("/consumers/")
-    phone.keyboard.press("Control+k")
+    phone.get_by_role("button", name="Command palette").tap()
     phone.get_by_role("combobox", name="Go to").fill("q")
     expect(phone.get_by_role("option", name="Queues")).to_be_visible()
     assert sticks_out(phone) == []
