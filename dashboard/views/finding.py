@@ -38,7 +38,10 @@ NO_JOBS: Final = JobMatches(jobs=(), is_complete=True)
 @page
 def find(request: HttpRequest) -> HttpResponse:
     """`/find?q=TEXT`: leads to the job whose id is in TEXT, to the queue of that name, or to the one job with that
-    idempotency key or beginning of an id; else lists what there is, or the queues that have TEXT in their name. 429 while another search of the user runs."""
+    idempotency key or beginning of an id; else lists what there is, or the queues that have TEXT in their name.
+
+    429 while another search of the user runs.
+    """
     text = read_text(request, "q")
     if not text:
         return redirect("dashboard:queues")

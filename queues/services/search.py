@@ -1,7 +1,7 @@
 """Finds queues by name and jobs by idempotency key or the beginning of their id, in what a user may see.
 
-Every search costs a bounded number of calls to Redis, whatever is typed and however many queues and pools there are, and
-a user has one search at a time in each process.
+Every search costs a bounded number of calls to Redis, whatever is typed and however many queues and pools there are.
+A user has one search at a time in each process.
 """
 
 from __future__ import annotations

@@ -47,6 +47,13 @@ def test_an_id_that_is_not_there_is_said_not_to_be(page: Page, watches: list[Wat
     expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
 
 
+def test_the_page_of_a_job_that_redis_does_not_have_looks_in_the_events_by_itself(page: Page) -> None:
+    page.goto("/queues/default/demo/emails/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV/")
+
+    expect(page.get_by_role("status").filter(has_text="no event of it was found")).to_be_visible()
+    expect(page.locator("[data-once=done]")).to_have_count(1)
+
+
 def test_part_of_a_name_leads_to_the_queues_that_have_it(page: Page) -> None:
     page.goto("/")
     page.get_by_role("searchbox", name="Find a job").fill("newslett")

@@ -162,7 +162,7 @@ def test_a_search_that_found_nothing_says_how_far_it_came(
     listed = found(browser("root", superuser=True), missing)
 
     assert "Nothing found so far" in listed
-    assert re.search(r"looked at [1-9]\d* jobs, and at the keys of 43 queues", listed)
+    assert re.search(r"checked [1-9]\d* jobs, and the keys of 43 queues", listed)
 
 
 def test_all_pools_share_what_one_search_may_cost(

@@ -95,6 +95,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "queue_policy": Page(sees=QUEUE, olga=403, bob=403),
     "job": Page(sees=ERROR),
     "job_live": Page(sees=ERROR),
+    "job_events": Page(sees="{dead}"),
     "job_body": Page(sees="a vase"),
     "job_raw": Page(named={"part": "body"}, sees="a vase"),
     "jobs_download": Page(query={"state": "dead"}, sees="{dead}"),
