@@ -176,7 +176,7 @@ def retry_deletion(*, user: User, pk: int) -> bool:
     """
     _check_may_change(user, pk)
     failed = PendingDeletion.objects.filter(pk=pk, phase=DeletionPhase.FAILED, error=LEFT_OUT)
-    changes = {"phase": DeletionPhase.RUNNING, "error": "", "progress": {}, "ended_at": None}
+    changes: dict[str, Any] = {"phase": DeletionPhase.RUNNING, "error": "", "progress": {}, "ended_at": None}
     return bool(read_metadata(lambda: failed.update(**changes)))
 
 
