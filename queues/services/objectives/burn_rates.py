@@ -103,9 +103,9 @@ class Windows:
         return sum((one for begin, one in counted.items() if end_s - length <= begin < end_s), Deliveries())
 
     def late_since(self, window: str, *, end_s: int) -> int | None:
-        """When the first five minutes of the window begin in which a delivery was late; None: none was.
+        """When the first five minutes of the window end in which a delivery was late; None: none was.
 
-        Of an hour whose five minutes are forgotten, when its last ones begin: not before there were any deliveries.
+        Of an hour whose five minutes are forgotten its end. It began before, but nothing says that there was anything.
         """
         length = WINDOWS[window]
         counted = self.cells if length < FINE_S else self.hours
@@ -114,7 +114,7 @@ class Windows:
             return None
         first, end = min(late), min(late) + (CELL_S if counted is self.cells else HOUR_S)
         within = [begin for begin, one in self.cells.items() if first <= begin < end and one.late]
-        return min(within, default=end - CELL_S)
+        return min(within) + CELL_S if within else end
 
     def as_json(self) -> dict[str, Any]:
         """As the database keeps it."""
@@ -137,7 +137,7 @@ def windows_of(stored: Mapping[str, Mapping[str, tuple[int, int]]]) -> Windows:
 class BurnRates:
     """`deliveries`, `rates`: by window, up to the end of the latest five minutes that were recorded.
 
-    `late_since`: when the first late stretch of a window began, in seconds since 1970, of windows that have one.
+    `late_since`: `Windows.late_since` of the windows that have one, in seconds since 1970.
     """
 
     target: float

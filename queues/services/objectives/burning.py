@@ -13,7 +13,7 @@ from .reading import STALE, latest_count, list_burn_rates
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurningObjective:
     """A queue with an alert. `size`: deliveries that came late in the alert's long window, `share`: of all there;
-    `since`: when the first five minutes of that window began in which one came late
+    `since`: when the first five minutes of that window ended in which one came late
     (`Windows.late_since`). `facts`: numbers for a sentence."""
 
     pool: str
