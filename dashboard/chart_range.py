@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.engine.constants import ROLLUP_MINUTES, ROLLUP_STEP_MINUTES, TREND_MINUTES
 from queues.engine.stats.minutes import MINUTE_MS
-from queues.services.queues.chart_data import Span
+from queues.services.queues.minute_history import Span
 
 RANGES: Final[Mapping[str, tuple[int, Promise]]] = {
     "15m": (15, _("15 min")),

@@ -27,7 +27,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from queues.engine.errors import StoreUnavailableError
-from queues.services.errors import HTTP_STATUS, TaskqError
+from queues.services.errors import TaskqError
+from queues.services.http_statuses import HTTP_STATUS
 from queues.services.queues.visible_queues import VisiblePools
 
 from ..confirmations import Confirmation

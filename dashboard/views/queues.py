@@ -21,6 +21,7 @@ from dashboard.forms.jobs import (
     write_order,
     write_query,
 )
+from dashboard.live_charts import minute_chart, time_axis
 from dashboard.series import named_series
 from queues.engine.queue_values import Spread
 from queues.engine.values import JobState
@@ -44,7 +45,6 @@ from queues.services.queues.page import (
 from . import queue_actions
 from .decorators import is_live, page
 from .deletions import deleting
-from .overview import minute_chart, time_axis
 from .parameters import TEXT_MAX
 from .push import STATES as PUSH_STATES
 

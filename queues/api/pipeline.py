@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable
 from typing import Final
 
-from queues.engine import AsyncEngine, give_back_limit, take_limit
+from queues.engine import AsyncEngine, give_back_token_limit, take_token_limit
 from queues.engine.errors import LimitReachedError, TaskqError
 from queues.engine.values import LimitTaken, RequestLimit
 from queues.services.errors import InvalidTokenError
@@ -159,7 +159,7 @@ async def run_limited(
 async def _run_counted(
     operation: OperationFunction, limit: RequestLimit, engine: AsyncEngine, request: ApiRequest, context: ApiContext
 ) -> ApiResponse:
-    taken = await engine.run(take_limit(limit))
+    taken = await engine.run(take_token_limit(limit))
     if not taken.allowed:
         raise LimitReachedError(limit.kind, taken.retry_after_ms)
     gave_nothing = True
@@ -182,7 +182,7 @@ async def _run_counted(
 async def _give_back(engine: AsyncEngine, limit: RequestLimit, taken: LimitTaken) -> None:
     """Uncount the request. A fault here changes nothing for the client, so it is only logged."""
     try:
-        await engine.run(give_back_limit(taken))
+        await engine.run(give_back_token_limit(taken))
     except TaskqError as error:
         OUTAGES.note(
             "limit could not be given back",

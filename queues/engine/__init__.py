@@ -130,7 +130,7 @@ from .operations.survey import (
     unpack_queues,
     write_survey,
 )
-from .operations.token_rate_limit import give_back_limit, limited, take_limit
+from .operations.token_rate_limit import give_back_token_limit, limited, take_token_limit
 from .operations.workers import (
     NOTE_FIELD_MAX_BYTES,
     BeatReply,
@@ -364,7 +364,7 @@ __all__ = [
     "flush_due",
     "flush_group",
     "free_deleted",
-    "give_back_limit",
+    "give_back_token_limit",
     "held_queues",
     "hold_key",
     "is_large",
@@ -436,8 +436,8 @@ __all__ = [
     "stream_end",
     "survey",
     "sweep",
-    "take_limit",
     "take_survey",
+    "take_token_limit",
     "tell_waiting",
     "trim_dead",
     "trim_drained",

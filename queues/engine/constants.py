@@ -3,7 +3,7 @@
 `docs/protocol.md` states them; a test compares.
 
 Limits that people set are enforced elsewhere: those of queues and limit keys in `lua/consume.lua` and
-`lua/consume_fair.lua`, those of tokens in `operations/token_rate_limit.py`.
+`lua/consume_with_limits.lua`, those of tokens in `operations/token_rate_limit.py`.
 """
 
 from typing import Final

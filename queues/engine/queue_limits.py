@@ -1,7 +1,7 @@
 """Limits of a queue and of the limit keys that share it. They travel to the script with each consume.
 
-`lua/consume_fair.lua` enforces them; what each key has had is kept by `lua/lib/fair.lua`, and the
-arithmetic of rates is in `lua/lib/queue_limits.lua`.
+`lua/consume_with_limits.lua` enforces them; what each key has had is kept by `lua/lib/fair.lua`, and the
+arithmetic of rates is in `lua/lib/rates_and_weights.lua`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NO_LIMITS: Final = ConsumeLimits()
 
 @lru_cache(maxsize=1024)
 def limits_argument(queue_limits: ConsumeLimits) -> str:
-    """The `limits` argument of lua/consume_fair.lua. Raises InvalidArgumentError for a limit out of range."""
+    """The `limits` argument of lua/consume_with_limits.lua. Raises InvalidArgumentError for a limit out of range."""
     if queue_limits == NO_LIMITS:
         return ""
     check_queue_limits(queue_limits)

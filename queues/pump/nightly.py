@@ -1,9 +1,8 @@
-"""Has reports made of the days that have ended, and of today so far: by `manage.py runreport --nightly` or `--today`.
+"""Schedules the reports of the days that have ended (TASKQ_REPORT_AT) and of today so far.
 
-That is a process of its own.
-Spark needs memory and seconds of both cores; the roles go on beside it. Several `runpump` may find the same day due:
-the day's row in the database says which of them makes its report. `queues.services.reporting.making` has both:
-`due_days` and `claims`.
+They are made by a process of its own, `manage.py runreport --nightly` or `--today`: Spark needs memory and seconds of
+both cores; the roles go on beside it. `queues.services.reporting.making.due_days` says which days wait. Several
+`runpump` may find the same day due: its row in the database says which of them makes the report (`making.claims`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Final
 from django.conf import settings
 from django.db import close_old_connections
 
-from queues.services.reporting.making.due_days import due_days, is_time, today_is_due
+from queues.services.reporting.making.due_days import can_compute, due_days, today_is_due
 from queues.supervision import Child
 
 from .role import CircuitBreaker
@@ -33,6 +32,12 @@ NICE: Final = 10
 
 NIGHTLY: Final = ("runreport", "--nightly", "--quiet")
 TODAY: Final = ("runreport", "--today", "--quiet")
+
+
+def is_time(now: datetime) -> bool:
+    """Whether TASKQ_REPORT_AT has come today, and Spark is installed. `now`: with a time zone."""
+    at = settings.TASKQ_REPORT_AT
+    return at is not None and now.astimezone(UTC).time() >= at and can_compute()
 
 
 class NightlyReports:

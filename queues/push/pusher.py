@@ -1,4 +1,5 @@
 """All push endpoints in one process: follows them in the database, writes down what happens, says that it lives.
+`endpoint_runner` posts the jobs.
 
 Any number of processes may do this side by side: each is only a consumer. What holds for all of them together
 (concurrency, rate) is counted in Redis.
@@ -29,12 +30,12 @@ from queues.http_client.headers import write_headers
 from queues.pools import async_engine_for, close_async_engines, peek_async_engine
 from queues.services.policies import EffectivePolicy, peek_policy, policy_for
 from queues.services.pools.managing import list_pools
+from queues.services.push.endpoint_plans import PushJob, PushPlan, claim_test, pause_gone, read_plan
 from queues.services.push.endpoints import address_rules
-from queues.services.push.pushing import PushJob, PushPlan, claim_test, pause_gone, read_plan
 
+from .endpoint_runner import EndpointRunner
 from .recorder import TEST_DELIVERED, TEST_FAILED, Happened, Recorder
-from .requests import test_headers
-from .runner import EndpointRunner
+from .request_headers import test_headers
 from .runner_context import Bodies, RunnerContext
 from .verdicts import Verdict, judge, judge_failure
 

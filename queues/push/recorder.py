@@ -20,7 +20,7 @@ from queues.services.push.records import (
     text_of,
 )
 
-from .requests import Headers
+from .request_headers import Headers
 
 DELIVERED: Final = "delivered"
 LATE: Final = "late"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from queues.engine import AsyncEngine, RequestLimit
 from queues.http_client import HttpClient
 from queues.services.policies import EffectivePolicy
-from queues.services.push.pushing import PushJob
+from queues.services.push.endpoint_plans import PushJob
 
 
 class Bodies:

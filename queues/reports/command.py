@@ -23,6 +23,7 @@ from queues.lake.files import hour_folders
 from queues.lake.local_days import LocalDay
 from queues.lake.storage import Storage
 
+from . import class_archive
 from .failures import BadSettingError, FutureDateError, ReportError, SparkMissingError
 
 SCRATCH: Final = "_scratch-"
@@ -99,7 +100,11 @@ def _report(asked: argparse.Namespace) -> None:
     options = session.SparkOptions(**_spark(asked))
     try:
         output = Output(storage=Storage(asked.out), run_id=asked.run)
-        options = replace(options, is_brief=_bytes_of(asked.lake, days) <= BRIEF_BYTES)
+        options = replace(
+            options,
+            is_brief=_bytes_of(asked.lake, days) <= BRIEF_BYTES,
+            archives=_archives(output.storage),
+        )
         Progress(days[0]).tell(Stage.STARTING, message=f"starting Spark ({options.master})")
         with _scratch(output.storage) as scratch, session.spark_session(options, scratch=scratch) as spark:
             for day in days:
@@ -155,6 +160,13 @@ def _bytes_of(lake: str, days: Sequence[date]) -> int:
     storage = Storage(lake)
     folders = (folder for day in days for folder in hour_folders(storage, day))
     return sum(entry.size for folder in folders for entry in storage.list(folder))
+
+
+def _archives(out: Storage) -> Path | None:
+    """Where Java's classes are kept: where TASKQ_JAVA_ARCHIVES says, or beside reports on this machine's disk."""
+    if named := os.environ.get("TASKQ_JAVA_ARCHIVES"):
+        return Path(named).absolute()
+    return Path(out.root).absolute() / class_archive.FOLDER if out.is_local else None
 
 
 @contextlib.contextmanager

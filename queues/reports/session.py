@@ -23,6 +23,7 @@ from pyspark.sql.utils import is_remote
 
 from queues.spark_settings import write_properties
 
+from .class_archive import ClassArchive
 from .connect import connect_session
 from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
@@ -123,6 +124,12 @@ LOCAL: Final = "local[*]"
 ENDING_S: Final = 10.0
 """How long a Java process that was killed may take to be gone."""
 
+ENDED_S: Final = 30.0
+"""How long one may take to end."""
+
+ARCHIVED_S: Final = 180.0
+"""The same if it leaves an archive of its classes: some 20 seconds of a processor."""
+
 _LOG4J: Final = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -149,12 +156,14 @@ _BRIEF: Final = " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 class SparkOptions:
     """`memory`: of the heap, such as `2g`: the driver's with a local master, each executor's with a cluster; empty: by
     the machine, or as the cluster says. `conf`: anything else of Spark's, which wins over everything here. `is_brief`:
-    little is to be computed."""
+    little is to be computed. `archives`: where Java's classes are kept for the next run with a local master; None:
+    nowhere."""
 
     master: str = LOCAL
     memory: str = ""
     conf: Mapping[str, str] = field(default_factory=dict)
     is_brief: bool = False
+    archives: Path | None = None
 
     @property
     def is_local(self) -> bool:
@@ -182,12 +191,15 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
     check_answers(options.master)
     log4j = scratch / "log4j2.properties"
     log4j.write_text(_LOG4J)
-    properties = scratch / "spark.properties"
-    pairs = {**_anywhere(options), **_of_process(options, scratch, log4j), **options.conf}
-    write_properties(properties, pairs)
     java = find_java(scratch=scratch)
     # Told where Spark is, its launcher does not look for a Python that might know.
     home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    archive = None
+    if options.is_local and options.archives is not None:
+        archive = ClassArchive(options.archives, java=java, spark=Path(home), scratch=scratch)
+    own = _of_process(options, scratch, log4j, more_java=archive.options if archive else "")
+    properties = scratch / "spark.properties"
+    write_properties(properties, {**_anywhere(options), **own, **options.conf})
     submit = os.environ.get("PYSPARK_SUBMIT_ARGS") or "pyspark-shell"
     with _environment(
         JAVA_HOME=str(java),
@@ -202,7 +214,10 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
                 _await_executors(session, options)
             yield session
         finally:
-            _end(session)
+            leaves = archive is not None and archive.is_made
+            ended_well = _end(session, within_s=ARCHIVED_S if leaves else ENDED_S)
+            if archive is not None:
+                archive.keep(ended_well=ended_well)
 
 
 def _await_executors(session: SparkSession, options: SparkOptions) -> None:
@@ -253,12 +268,12 @@ def _anywhere(options: SparkOptions) -> dict[str, str]:
     return settings
 
 
-def _of_process(options: SparkOptions, scratch: Path, log4j: Path) -> dict[str, str]:
-    """Settings with which the Java process here begins."""
+def _of_process(options: SparkOptions, scratch: Path, log4j: Path, *, more_java: str) -> dict[str, str]:
+    """Settings with which the Java process here begins. `more_java`: options of Java's."""
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
         f" -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData{_CLASSES}"
-        f"{_BRIEF if options.is_brief else ''}",
+        f"{_BRIEF if options.is_brief else ''}{more_java}",
         "spark.ui.enabled": "false",
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # half of all calls from Python to Java
         "spark.ui.showConsoleProgress": "false",
@@ -292,22 +307,27 @@ def _environment(**changes: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _end(session: SparkSession) -> None:
-    """Stop Spark and its Java process, also when that has died already: then there is nothing that could be stopped."""
+def _end(session: SparkSession, *, within_s: float) -> bool:
+    """Stop Spark and its Java process, also when that has died already: then there is nothing that could be stopped.
+
+    Whether Java has ended by itself within that time.
+    """
     gateway = SparkContext._gateway
     with contextlib.suppress(Exception):
         session.stop()
     if gateway is None:
-        return
+        return False
     with contextlib.suppress(Exception):
         gateway.shutdown()
     process = getattr(gateway, "proc", None)
+    status = None
     if process is not None:
         process.stdin.close()  # Java ends when nobody holds its input
         with contextlib.suppress(Exception):
-            process.wait(timeout=30)
+            status = process.wait(timeout=within_s)
     SparkContext._gateway = None
     SparkContext._jvm = None
+    return status == 0
 
 
 def java_is_alive(after: Exception) -> bool:

@@ -81,6 +81,7 @@ def test_the_palette_leads_to_pages_and_queues_and_acts_on_them(open_page: OpenP
     expect(page.get_by_role("status").filter(has_text="Paused: nothing is delivered")).to_be_visible()
     assert shop.call("GET", "/api/demo/parcels-abroad")[0] == 404
 
+    page.wait_for_load_state()  # before, the new page has no script that hears keys
     page.keyboard.press("Control+k")
     page.keyboard.type("delete parcels-a")
     page.get_by_role("option", name="Delete all jobs from parcels-abroad").click()

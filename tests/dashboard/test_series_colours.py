@@ -11,10 +11,10 @@ from typing import Any, Final
 import pytest
 from django.utils.translation import override
 
+from dashboard.live_charts import CHARTS
 from dashboard.series import NAMES, Meaning
 from dashboard.templatetags.reports import funnel
-from dashboard.views.overview import CHARTS
-from dashboard.views.reports import pictures
+from dashboard.views.reports import charts
 from queues.services.reporting.values import Figures, Metric
 
 ROOT: Final = Path(__file__).parents[2]
@@ -101,11 +101,11 @@ def meanings_in(chart: dict[str, Any]) -> Sequence[str | None]:
 
 
 def test_reports_draw_what_live_charts_draw_by_the_same_meanings() -> None:
-    flow, tries = pictures.flow([]), pictures.tries([])
+    flow, tries = charts.flow([]), charts.tries([])
 
     assert meanings_in(flow) == ["published", "acked", "failed", "dead"]
     assert meanings_in(tries) == ["acked", "dead"]
-    assert meanings_in(pictures.percentiles([], Metric.WAIT)) == ["p50", "p95", "p99"]
+    assert meanings_in(charts.percentiles([], Metric.WAIT)) == ["p50", "p95", "p99"]
     live = {meaning.value for meaning, _value in CHARTS["throughput"][2]}
     assert {"published", "acked", "failed"} <= live
 

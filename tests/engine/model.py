@@ -177,7 +177,7 @@ class Queue:
         job.used += not freeze
         job.frozen = freeze
 
-    def consume_fairly(
+    def consume_with_limitsly(
         self,
         now_ms: int,
         ttr_ms: int,

@@ -14,8 +14,8 @@ from queues.engine import (
     limited,
     list_pumps,
     publish,
-    take_limit,
     take_survey,
+    take_token_limit,
 )
 from queues.engine.keys import limit_key, survey_turn_key
 from queues.engine.operations.consumers import list_waiting, tell_waiting
@@ -35,7 +35,7 @@ def use_up_limit_before_the_jump(world: World) -> None:
 
 def test_a_tokens_interval_that_seems_to_end_in_an_hour_is_over(world: World) -> None:
     use_up_limit_before_the_jump(world)
-    assert [world.run(take_limit(LIMIT)).allowed for _ in range(3)] == [True, True, False]
+    assert [world.run(take_token_limit(LIMIT)).allowed for _ in range(3)] == [True, True, False]
 
     use_up_limit_before_the_jump(world)
     one = limited(publish(world.queue, [b"x"]), LIMIT)

@@ -24,7 +24,7 @@ from queues.engine import (
     fail,
     flush_due,
     free_deleted,
-    give_back_limit,
+    give_back_token_limit,
     list_jobs,
     list_queues,
     open_async_engine,
@@ -41,7 +41,7 @@ from queues.engine import (
     resume,
     stats,
     sweep,
-    take_limit,
+    take_token_limit,
     trim_dead,
 )
 from queues.engine.constants import WAITING_MARK_MS
@@ -202,10 +202,10 @@ def test_token_limits_go_on_counting(world: World, full: Callable[[], None]) -> 
     full()
 
     limit = RequestLimit(token_id="t", kind="read", allowance=2, interval_ms=60_000)
-    takes = [take_limit(limit) for _ in range(3)]
+    takes = [take_token_limit(limit) for _ in range(3)]
     taken = [world.run(take) for take in takes]
     assert [one.allowed for one in taken] == [True, True, False]
-    world.run(give_back_limit(taken[0]))
+    world.run(give_back_token_limit(taken[0]))
     assert world.run(takes[0]).allowed
 
 

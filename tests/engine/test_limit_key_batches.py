@@ -1,4 +1,4 @@
-"""A consume of many jobs with limit keys delivers what as many calls for one job would (lua/consume_fair.lua)."""
+"""A consume of many jobs with limit keys delivers what as many calls for one job would (consume_with_limits.lua)."""
 
 from __future__ import annotations
 

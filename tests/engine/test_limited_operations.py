@@ -40,7 +40,7 @@ from .world import World
 
 COUNTING = (
     "consume",
-    "consume_fair",
+    "consume_with_limits",
     "publish",
     "publish_blocked",
     "publish_grouped",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queues.engine import Engine, LimitTaken, RequestLimit, give_back_limit, take_limit
+from queues.engine import Engine, LimitTaken, RequestLimit, give_back_token_limit, take_token_limit
 from queues.engine.keys import limit_key
 from queues.engine.values import RequestKind
 from tests.support.waiting import wait_until
@@ -23,7 +23,7 @@ def limit(
 
 
 def taken(engine: Engine, *, allowance: int = 3, interval_ms: int = INTERVAL_MS) -> LimitTaken:
-    return engine.run(take_limit(limit(allowance=allowance, interval_ms=interval_ms)))
+    return engine.run(take_token_limit(limit(allowance=allowance, interval_ms=interval_ms)))
 
 
 def take(engine: Engine, *, allowance: int = 3, interval_ms: int = INTERVAL_MS) -> bool:
@@ -37,7 +37,7 @@ def test_as_many_requests_are_allowed_as_the_interval_has(engine: Engine) -> Non
 def test_a_refusal_says_when_the_interval_ends(engine: Engine) -> None:
     take(engine, allowance=1)
 
-    refused = engine.run(take_limit(limit(allowance=1)))
+    refused = engine.run(take_token_limit(limit(allowance=1)))
 
     assert not refused.allowed
     assert 590_000 < refused.retry_after_ms <= 600_000
@@ -46,13 +46,13 @@ def test_a_refusal_says_when_the_interval_ends(engine: Engine) -> None:
 def test_reads_and_writes_and_tokens_are_counted_apart(engine: Engine) -> None:
     take(engine, allowance=1)
 
-    assert engine.run(take_limit(limit(kind="write", allowance=1))).allowed
-    assert engine.run(take_limit(limit(token="token-2", allowance=1))).allowed
+    assert engine.run(take_token_limit(limit(kind="write", allowance=1))).allowed
+    assert engine.run(take_token_limit(limit(token="token-2", allowance=1))).allowed
     assert not take(engine, allowance=1)
 
 
 def test_what_is_given_back_can_be_taken_again(engine: Engine) -> None:
-    engine.run(give_back_limit(taken(engine, allowance=1)))
+    engine.run(give_back_token_limit(taken(engine, allowance=1)))
 
     assert [take(engine, allowance=1) for _ in range(2)] == [True, False]
 
@@ -61,7 +61,7 @@ def test_giving_back_after_the_interval_leaves_nothing(engine: Engine) -> None:
     late = taken(engine)
     engine.client.delete(key())
 
-    engine.run(give_back_limit(late))
+    engine.run(give_back_token_limit(late))
 
     assert engine.client.exists(key()) == 0
 
@@ -71,7 +71,7 @@ def test_what_was_taken_in_an_earlier_interval_does_not_count_in_a_later_one(eng
     engine.client.delete(key(1))
     assert take(engine, allowance=1)
 
-    engine.run(give_back_limit(late))
+    engine.run(give_back_token_limit(late))
 
     assert not take(engine, allowance=1)
 
@@ -87,7 +87,7 @@ def test_the_interval_begins_with_its_first_request_and_is_not_prolonged(engine:
     take(engine, interval_ms=50_000)
     before = engine.client.pttl(key(3, 50_000))
     for _ in range(2):
-        engine.run(give_back_limit(taken(engine, interval_ms=50_000)))
+        engine.run(give_back_token_limit(taken(engine, interval_ms=50_000)))
 
     assert engine.client.pttl(key(3, 50_000)) <= before
 

@@ -23,7 +23,7 @@ from queues.engine import (
     probe_store,
     publish,
     size,
-    take_limit,
+    take_token_limit,
 )
 from queues.engine.transport.resp_protocol import RespProtocol
 from queues.lake.storage import LakeError
@@ -105,7 +105,7 @@ def test_every_verb_works_synchronously(url: str) -> None:
     engine = open_engine(url)
 
     assert engine.run(whole_life(engine)) == QUEUES
-    assert [engine.run(take_limit(LIMIT)).allowed for _ in (1, 2)] == [
+    assert [engine.run(take_token_limit(LIMIT)).allowed for _ in (1, 2)] == [
         True,
         False,
     ]
@@ -116,7 +116,7 @@ def test_every_verb_works_synchronously(url: str) -> None:
 async def test_every_verb_works_from_asyncio(url: str) -> None:
     async with opened(url) as engine:
         assert await engine.run(whole_life(engine)) == QUEUES
-        assert (await engine.run(take_limit(LIMIT))).allowed
+        assert (await engine.run(take_token_limit(LIMIT))).allowed
 
 
 def test_jobs_on_different_nodes_wait_for_each_other(url: str) -> None:

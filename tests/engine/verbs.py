@@ -29,7 +29,7 @@ from queues.engine import (
     fail,
     find_batches,
     flush_group,
-    give_back_limit,
+    give_back_token_limit,
     list_groups,
     list_jobs,
     list_queues,
@@ -52,7 +52,7 @@ from queues.engine import (
     size,
     stats,
     sweep,
-    take_limit,
+    take_token_limit,
     trim_dead,
 )
 from queues.engine.keys import limit_key
@@ -229,4 +229,4 @@ def limits_of(token: str) -> list[Operation[object]]:
     """The verbs that belong to no queue."""
     given_back = LimitTaken(allowed=True, key=limit_key(token, "read", 2, 60_000), ticket="1")
     limit = RequestLimit(token_id=token, kind="read", allowance=2, interval_ms=60_000)
-    return [take_limit(limit), give_back_limit(given_back)]  # type: ignore[list-item]
+    return [take_token_limit(limit), give_back_token_limit(given_back)]  # type: ignore[list-item]

@@ -734,7 +734,7 @@ class Walk(RuleBasedStateMachine):
         model, kept = self.models[name], self._in_redis(name)
         if limited is None and not any(job.limit_key for job in model.jobs.values()):
             return model.consume(self.now, ttr_ms, count, in_flight, freeze, kept=kept)
-        return model.consume_fairly(
+        return model.consume_with_limitsly(
             self.now,
             ttr_ms,
             count,

@@ -11,7 +11,7 @@ import queues.services
 from dashboard.error_messages import _SENTENCES, is_explained
 from queues.api.http.errors import REPLIES
 from queues.engine.errors import LayoutError, ScriptError, TaskqError
-from queues.services.errors import HTTP_STATUS
+from queues.services.http_statuses import HTTP_STATUS
 
 
 def all_errors(base: type[TaskqError] = TaskqError) -> Iterator[type[TaskqError]]:

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from queues.models import ReportState
 from queues.pump import nightly as pump_nightly
-from queues.pump.nightly import NICE, NightlyReports
+from queues.pump.nightly import NICE, NightlyReports, is_time
 from queues.services.reporting.making import due_days as due_days_module
-from queues.services.reporting.making.due_days import due_days, is_time, report_due_days, today_is_due
+from queues.services.reporting.making.due_days import due_days, report_due_days, today_is_due
 from queues.services.reporting.reading.days import today as utc_today
 from tests.support.waiting import wait_until
 

@@ -334,8 +334,8 @@ def test_the_rate_is_bounded_for_all_pushers_together(
 
 
 def test_leases_are_extended_while_a_receiver_takes_its_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("queues.push.runner.LEASE_S", 1)
-    monkeypatch.setattr("queues.push.runner.LEASE_MIN_S", 1)
+    monkeypatch.setattr("queues.push.endpoint_runner.LEASE_S", 1)
+    monkeypatch.setattr("queues.push.endpoint_runner.LEASE_MIN_S", 1)
     monkeypatch.setattr("queues.push.pusher.EXTEND_EVERY_S", 0.1)
 
     async def test() -> None:
@@ -545,7 +545,7 @@ def test_bodies_in_memory_are_bounded_and_no_endpoint_is_kept_waiting(world: Wor
 def test_an_ack_that_redis_did_not_take_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from queues.engine import AsyncEngine, StoreUnavailableError
 
-    monkeypatch.setattr("queues.push.runner.SETTLE_PAUSE_S", 0.01)
+    monkeypatch.setattr("queues.push.endpoint_runner.SETTLE_PAUSE_S", 0.01)
     real, refused = AsyncEngine.run, list[str]()
 
     async def run(engine: AsyncEngine, work: Any) -> Any:
@@ -590,7 +590,7 @@ def test_a_host_without_open_files_left_burns_no_try(world: World, monkeypatch: 
 
     from queues.http_client import HttpClient
 
-    monkeypatch.setattr("queues.push.runner.PAUSE_S", 0.01)
+    monkeypatch.setattr("queues.push.endpoint_runner.PAUSE_S", 0.01)
     real, refused = HttpClient._open, list[str]()
 
     async def connect(client: HttpClient, address: str) -> Any:

@@ -49,21 +49,6 @@ so a delay counts from `now_up`, the next ms: what is due then is never early.""
 
 _LIMITED_KEYS: Final = ("limit",)
 _LIMITED_ARGS: Final = ("allowance", "interval", "requests")
-_LIMITED_BEGIN = """\
-local left, its_ticket, left_ms = current_interval()
-local free = left or tonumber(allowance)
-if free <= 0 then return {'limited', left_ms} end
-local asked = tonumber(requests)
-if asked > free then
-  for i = #ARGV, #ARGV - (asked - free) + 1, -1 do ARGV[i] = nil end
-end"""
-_LIMITED_END = """\
-local ahead = counts[reply[1]]
-if not ahead then return reply end
-local counted = asked == 1 and 1 or #reply - ahead
-local its = count_requests(counted, left, its_ticket)
-return {'counted', its, reply, counted, counted == free and (left_ms or tonumber(interval)) or 0}"""
-"""How a limited form ends. It counts last: a write before the script's own would open a full Redis to those."""
 
 
 class ScriptSyntaxError(Exception):
@@ -142,7 +127,7 @@ def _assembled(header: Header, script: lua.Block, libraries: _Libraries, args: i
 def _limited(name: str, header: Header, script: lua.Block, libraries: _Libraries) -> str:
     """The same for a token whose requests are limited, counted in the same call (`scripts.load_limited`)."""
     keys, args = (*_LIMITED_KEYS, *header.keys), (*_LIMITED_ARGS, *header.args)
-    begin, end = _statements(_LIMITED_BEGIN), _statements(_LIMITED_END)
+    begin, end = libraries.limits("before"), libraries.limits("after")
     if "count" in header.args:
         begin[-1].body.body += _statements("count = free")
     counts = ", ".join(f"{word} = {ahead}" for word, ahead in header.counts.items())
@@ -150,7 +135,7 @@ def _limited(name: str, header: Header, script: lua.Block, libraries: _Libraries
     own = lua.Block([*begin, *end])
     block = lua.Block(
         [
-            *libraries.needed(("limit",), own),
+            *libraries.needed(("token_limit",), own),
             *_statements(f"local counts = {{{counts}}}"),
             *begin,
             run,
@@ -233,6 +218,11 @@ class _Libraries:
                 needed.add(name)
                 to_look_at.append(found[name][1])
         return [copy_tree(node) for name, (node, _) in found.items() if name in needed]
+
+    def limits(self, part: str) -> list[Any]:
+        """What stands before or after a script whose requests are limited."""
+        path = f"token_limit/{part}.lua"
+        return [copy_tree(node) for node in parse(path, (self._sources / path).read_text(encoding="utf-8")).body]
 
     def _with_dependencies(self, includes: Iterable[str]) -> list[str]:
         """`includes` with what they include themselves, each once, dependencies first."""

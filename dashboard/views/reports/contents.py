@@ -19,9 +19,9 @@ from queues.services.reporting.reading.day_reports import read_queue, read_serie
 from queues.services.reporting.reading.merging import merge_day, merge_range, read_busiest, read_sums
 from queues.services.reporting.values import Figures, Metric
 
-from . import pictures
+from . import charts
+from .charts import Of
 from .home import short_weekday
-from .pictures import Of
 from .scopes import ReportScope
 
 Context = dict[str, Any]
@@ -56,7 +56,7 @@ def contents_of_everything(*, user: User, day: date, measure: str) -> Context | 
     reported = reported_days(days[0], day)
     found = {one: sums.get(one) for one in days if one in reported}
     context = _told(account, day)
-    context["charts"]["days"] = pictures.day_by_day(days, found)
+    context["charts"]["days"] = charts.day_by_day(days, found)
     return context | _heat(user, day, ReportScope(), measure)
 
 
@@ -78,15 +78,15 @@ def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str
         "row": account.reports[0].row,
         "merged": merged,
         "merged_rows": as_rows([account.figures, *(one.figures for _days, one in merged)]),
-        "rhythm_height": pictures.heat_height(len(series) - first),
+        "rhythm_height": charts.heat_height(len(series) - first),
         "measure": measure,
         "measures": MEASURES,
     }
     context["charts"] |= {
-        "days": pictures.day_by_day([one.day for one in series], found),
-        "waits": pictures.percentiles_by_day(series, Metric.WAIT),
-        "runs": pictures.percentiles_by_day(series, Metric.RUN_TIME),
-        "rhythm": pictures.hours_of_days(
+        "days": charts.day_by_day([one.day for one in series], found),
+        "waits": charts.percentiles_by_day(series, Metric.WAIT),
+        "runs": charts.percentiles_by_day(series, Metric.RUN_TIME),
+        "rhythm": charts.hours_of_days(
             series[first:],
             of=of,
             unit=unit,
@@ -100,17 +100,17 @@ def contents_of_scope(*, user: User, day: date, scope: ReportScope, measure: str
     if objective := account.reports[0].row.objective:
         budget = read_budget(user=user, until=day, shown=DAYS, target=objective.target, **names)
         context["budget"] = budget
-        context["charts"]["budget"] = pictures.budget_by_day(budget.series)
+        context["charts"]["budget"] = charts.budget_by_day(budget.series)
     return context
 
 
 def charts_of_hours(account: Account, day: date) -> Context:
     """Jobs by hour, and how long they waited. Of several namespaces the percentiles by hour are told apart, because
     they cannot be added up; how long jobs ran is told of one only."""
-    flow = {"flow": pictures.flow(account.hours, until=until_hour(day, account.time_zone))}
+    flow = {"flow": charts.flow(account.hours, until=until_hour(day, account.time_zone))}
     if account.tells_namespace:
-        return flow | {"wait": pictures.percentile_of_namespaces(account.reports)}
-    waits, runs = (pictures.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN_TIME))
+        return flow | {"wait": charts.percentile_of_namespaces(account.reports)}
+    waits, runs = (charts.percentiles(account.hours, metric) for metric in (Metric.WAIT, Metric.RUN_TIME))
     return flow | {"wait": waits, "run": runs}
 
 
@@ -142,10 +142,10 @@ def _told(account: Account, day: date) -> Context:
         "objectives": account.objectives,
         "charts": charts_of_hours(account, day)
         | {
-            "backlog": pictures.backlog(account.hours, until=until_hour(day, account.time_zone)),
-            "wait_spread": pictures.distribution(histograms[Metric.WAIT], Metric.WAIT),
-            "run_spread": pictures.distribution(histograms[Metric.RUN_TIME], Metric.RUN_TIME),
-            "tries": pictures.tries(account.tries),
+            "backlog": charts.backlog(account.hours, until=until_hour(day, account.time_zone)),
+            "wait_spread": charts.distribution(histograms[Metric.WAIT], Metric.WAIT),
+            "run_spread": charts.distribution(histograms[Metric.RUN_TIME], Metric.RUN_TIME),
+            "tries": charts.tries(account.tries),
         },
     }
 
@@ -154,8 +154,8 @@ def _heat(user: User, day: date, scope: ReportScope, measure: str) -> Context:
     rows = read_busiest(user=user, day=day, pool=scope.pool, namespace=scope.namespace)
     title, unit, of = MEASURES[measure]
     return {
-        "heat": pictures.busiest_hours(rows, of=of, title=_by_queue(title), unit=unit, meaning=MEANINGS[measure]),
-        "heat_height": pictures.heat_height(len(rows)),
+        "heat": charts.busiest_hours(rows, of=of, title=_by_queue(title), unit=unit, meaning=MEANINGS[measure]),
+        "heat_height": charts.heat_height(len(rows)),
         "measure": measure,
         "measures": MEASURES,
     }

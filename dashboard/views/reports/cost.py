@@ -23,7 +23,7 @@ from queues.services.reporting.planning.costs import (
 from queues.services.reporting.presenting.tables import csv_lines
 from queues.services.reporting.reading.days import latest_day, today, yesterday
 
-from . import pictures
+from . import charts
 from .download import sent_csv
 from .scopes import ReportScope, read_day, scope_in, url_of
 
@@ -64,7 +64,7 @@ def cost(request: HttpRequest) -> HttpResponse:
         "rows": [_row(one, usage, priced, asked) for one in usage.scopes[:SHOWN]],
         "total": priced.cost_of(usage.total),
         "prices": priced,
-        "chart": pictures.run_time_by_day(usage, drawn, daily),
+        "chart": charts.run_time_by_day(usage, drawn, daily),
         "ranges": _ranges(asked),
         "csv_url": url_of("report_cost_csv", asked.query),
         "csv_by_day_url": url_of("report_cost_csv", asked.query | {"by": "day"}),

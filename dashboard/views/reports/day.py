@@ -19,7 +19,7 @@ from queues.services.reporting.reading.day_reports import DAYS_MAX, days_that_la
 from queues.services.reporting.reading.days import find_day, list_days
 from queues.services.reporting.values import Pair
 
-from . import pictures
+from . import charts
 from .contents import MEASURES, charts_of_hours, contents_of_everything, contents_of_scope, hours_and_figures
 from .home import make_picker
 from .queue_table import ONLY, columns, compared_columns, groups, name_column, read_filter, read_page
@@ -125,16 +125,16 @@ def _comparison(request: HttpRequest, day: date, other: date, scope: ReportScope
     other_hours, other_figures = hours_and_figures(user=request.user, day=other, scope=scope)
     days = {f"{day}": hours, f"{other}": other_hours}
     wait = [] if figures is None or all(one.wait.p95 is None for one in hours) else ["wait"]
-    charts = {
-        "both_published": pictures.comparison(_("Published by hour"), "jobs", lambda one: one.published, days),
-        "both_failed": pictures.comparison(_("Failed attempts by hour"), "jobs", lambda one: one.failed, days),
+    both = {
+        "both_published": charts.comparison(_("Published by hour"), "jobs", lambda one: one.published, days),
+        "both_failed": charts.comparison(_("Failed attempts by hour"), "jobs", lambda one: one.failed, days),
     }
     if wait:
-        charts["both_wait"] = pictures.comparison(_("Wait p95 by hour"), "ms", lambda one: one.wait.p95, days)
-        charts["both_run"] = pictures.comparison(_("Run p95 by hour"), "ms", lambda one: one.run.p95, days)
+        both["both_wait"] = charts.comparison(_("Wait p95 by hour"), "ms", lambda one: one.wait.p95, days)
+        both["both_run"] = charts.comparison(_("Run p95 by hour"), "ms", lambda one: one.run.p95, days)
     return {
         "beside": beside_day(figures, other_figures) if figures else [],
-        "both": list(charts.values()),
+        "both": list(both.values()),
         "other_url": scope.url(other),
         "other_known": other_figures is not None,
         "other_lacks_events": bool(days_that_lack_events(other, other, scope_zones(scope, [other]))),

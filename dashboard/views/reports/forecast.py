@@ -15,7 +15,7 @@ from queues.services.reporting.planning.forecasts import RECORD_BYTES, Expected,
 from queues.services.reporting.planning.theta_method import LEAST_DAYS, Interval
 from queues.services.reporting.presenting.tables import csv_lines
 
-from . import pictures
+from . import charts
 from .download import sent_csv
 from .scopes import ReportScope, scope_in, url_of
 
@@ -138,13 +138,13 @@ def _row(one: Forecast) -> dict[str, Any]:
 
 
 def _charts(one: Forecast) -> list[dict[str, Any]]:
-    charts = [
-        pictures.expected_by_day(_("Jobs published by day"), "jobs", one.days, one.jobs),
-        pictures.expected_by_day(_("Run time by day"), "ms", one.days, one.run_s, factor=1_000),
+    made = [
+        charts.expected_by_day(_("Jobs published by day"), "jobs", one.days, one.jobs),
+        charts.expected_by_day(_("Run time by day"), "ms", one.days, one.run_s, factor=1_000),
     ]
     if one.backlog and one.backlog.ahead:
-        charts.append(pictures.expected_by_day(_("Greatest backlog of each day"), "jobs", one.days, one.backlog))
-    return charts
+        made.append(charts.expected_by_day(_("Greatest backlog of each day"), "jobs", one.days, one.backlog))
+    return made
 
 
 def _table(one: Forecast) -> list[dict[str, Any]]:

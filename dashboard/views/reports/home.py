@@ -22,7 +22,7 @@ from queues.services.reporting.reading.day_reports import read_series
 from queues.services.reporting.reading.days import latest_day, list_days, today, yesterday
 from queues.services.reporting.values import DayEntry, DayState, Metric
 
-from .pictures import percentiles_by_day
+from .charts import percentiles_by_day
 from .scopes import FIRST_DAY, ReportScope, read_day, scope_in
 
 WEEKS: Final = 5

@@ -1,6 +1,6 @@
 """How the API answers an error, and the errors that only the API knows.
 
-`queues.services.errors.HTTP_STATUS` is the table from errors to statuses, for pages too.
+`queues.services.http_statuses.HTTP_STATUS` is the table from errors to statuses, for pages too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from math import ceil
 from typing import Any, Final
 
 from queues.engine.errors import LimitReachedError, NotReplicatedError, TaskqError
-from queues.services.errors import HTTP_STATUS, SignInBusyError, SignInLockedError
+from queues.services.errors import SignInBusyError, SignInLockedError
+from queues.services.http_statuses import HTTP_STATUS
 
 from .response import ApiResponse, Header, json_response
 

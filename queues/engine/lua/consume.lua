@@ -49,7 +49,7 @@
 --   paused       now            the queue delivers nothing
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries so far: call again
---   keyed        now            nothing was done: it holds jobs with limit keys, which consume_fair delivers
+--   keyed        now            nothing was done: it holds jobs with limit keys, which consume_with_limits delivers
 -- COUNTS jobs:4
 -- INCLUDES plain_ready_places deliver due_jobs
 local in_flight_max = tonumber(in_flight)

@@ -8,7 +8,7 @@
 --   prefix       bytes    that the keys begin with
 --   after        key      the last one of the page before, "" = from the start
 --   number       keys     in the page
---   limits       of the queue and of its keys (lib/queue_limits.lua), "" = none
+--   limits       of the queue and of its keys (lib/rates_and_weights.lua), "" = none
 -- REPLIES
 --   ok           now more queue_free_at key ...    more: 1 if there are further ones; the rest as list_limit_keys replies it
 -- INCLUDES key_waits

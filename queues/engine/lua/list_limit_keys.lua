@@ -7,7 +7,7 @@
 --   now_ms       ms or ""
 --   first        keys     that are passed over
 --   number       keys     in the page
---   limits       of the queue and of its keys (lib/queue_limits.lua), "" = none
+--   limits       of the queue and of its keys (lib/rates_and_weights.lua), "" = none
 -- REPLIES
 --   ok           now total throttled queue_free_at key ...    total: keys with ready jobs; throttled: those at a limit; when
 --                the queue's rate lets the next job through, 0: now; key: {key ready working weight word free_at}. Word: turn,

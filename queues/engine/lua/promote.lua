@@ -1,4 +1,5 @@
--- promote: moves due jobs of one queue from delayed and retry to ready (edges E and J), at most `limit`, earliest first.
+-- promote: moves due jobs of one queue from delayed and retry to ready (edges E and J), at most `limit`, earliest first
+-- (lib/due_jobs.lua). A consume moves those of its queue as well.
 -- KEYS
 --   ready        list     where they go
 --   prio         zset     the same, other priorities

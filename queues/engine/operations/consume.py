@@ -27,10 +27,10 @@ from ..queue_limits import NO_LIMITS, ConsumeLimits, limits_argument
 from ..scripts import load
 from ..values import Consumed, LimitTaken, RequestLimit
 from .finish import release
-from .token_rate_limit import give_back_limit, limited
+from .token_rate_limit import give_back_token_limit, limited
 
 _CONSUME = load("consume")
-_CONSUME_FAIR = load("consume_fair")
+_CONSUME_FAIR = load("consume_with_limits")
 _AGAIN = Consumed(jobs=(), next_due_ms=0)
 """A marker: the script stepped over as many dead entries as it may, and wants to be called again."""
 
@@ -160,7 +160,7 @@ def give_back(consumed: Consumed, queue_of: Callable[[str, str], QueueKeys]) -> 
         for job in reversed(consumed.jobs)  # the last one first, since each goes to the head
     ]
     if consumed.limit_taken is not None:
-        undoing.append(give_back_limit(consumed.limit_taken))
+        undoing.append(give_back_token_limit(consumed.limit_taken))
     return undoing
 
 

@@ -1,4 +1,4 @@
-"""Lists which limit keys of a queue wait, and for what. `lua/consume_fair.lua` enforces their limits."""
+"""Lists which limit keys of a queue wait, and for what. `lua/consume_with_limits.lua` enforces their limits."""
 
 from __future__ import annotations
 

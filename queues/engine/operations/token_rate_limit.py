@@ -1,8 +1,9 @@
 """A token's limit: so many requests per interval, counted in Redis, so that it holds across processes and hosts.
 
-Where one server holds all keys, a request is counted by the call that carries it out (`limited`). In a Redis Cluster
-the count and the queue are in different slots, which no call may join: there a request is counted before it
-(`take_limit`), and uncounted if it came to nothing (`give_back_limit`).
+Where one server holds all keys, a request is counted by the call that carries it out (`limited`): it is refused by
+lua/token_limit/before.lua and counted by lua/token_limit/after.lua. In a Redis Cluster the count and the queue are in
+different slots, which no call may join: there a request is counted before it (`take_token_limit`), and uncounted if it
+came to nothing (`give_back_token_limit`).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ T = TypeVar("T")
 
 _OWN_ARGS: Final = 3
 """Arguments of a limited form before the script's."""
-_TAKE = load("take_limit")
-_GIVE_BACK = load("give_back_limit")
+_TAKE = load("take_token_limit")
+_GIVE_BACK = load("give_back_token_limit")
 
 
 def limited(
@@ -90,7 +91,7 @@ def _limited_together(parts: Sequence[Operation[Any]]) -> Operation[list[Reply]]
     return Operation(*_form(plain, first.keys[0], limit, len(parts)), decode)
 
 
-def take_limit(limit: RequestLimit) -> Operation[LimitTaken]:
+def take_token_limit(limit: RequestLimit) -> Operation[LimitTaken]:
     """Count one request. The interval begins with its first request, by Redis's clock."""
 
     def decode(reply: Reply) -> LimitTaken:
@@ -105,7 +106,7 @@ def take_limit(limit: RequestLimit) -> Operation[LimitTaken]:
     return Operation(_TAKE, (key,), (limit.allowance, limit.interval_ms), decode)
 
 
-def give_back_limit(taken: LimitTaken) -> Operation[None]:
+def give_back_token_limit(taken: LimitTaken) -> Operation[None]:
     """Uncount a request that was counted and came to nothing. Later intervals gain nothing by it."""
 
     def decode(reply: Reply) -> None:

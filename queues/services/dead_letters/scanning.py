@@ -19,7 +19,7 @@ from queues.engine.operation import Plan
 from queues.pools import reading_engine_for
 
 from ..permissions import User
-from ..queues.chart_data import histories_of_queues
+from ..queues.minute_history import histories_of_queues
 from .filtering import DeadFilter, DeadQueue, DeadQueues, Position, QueueAddress, find_dead_queues, pattern_of_job
 
 SCAN_MAX: Final = 2_000

@@ -16,7 +16,7 @@ from ..incidents.findings import Finding
 from ..incidents.lines import IncidentLine, OpenIncidents, lines_of_now
 from ..incidents.reading import open_rows, open_rows_of_queue, with_roles
 from ..permissions import User, sees_everything
-from ..queues.chart_data import history_of_queue
+from ..queues.minute_history import history_of_queue
 from ..queues.visible_queues import PoolSurvey, VisiblePool, VisiblePools, read_pool_surveys
 from .pool_findings import find_in_pool, find_in_surveyed, finding_of_silence
 

@@ -19,7 +19,7 @@ from ..incidents.queue_findings import find_in_queues
 from ..incidents.severity import RANKS, impact_of, severity_of
 from ..incidents.wording import title_of
 from ..permissions import User
-from .chart_data import histories_of_queues
+from .minute_history import histories_of_queues
 from .muted_letters import read_muted
 from .objectives import Objectives, read_objectives
 from .visible_queues import PoolSurvey, VisiblePool, VisiblePools, visible_pools

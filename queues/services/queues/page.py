@@ -31,8 +31,8 @@ from queues.pools import reading_engine_for
 from ..errors import NamespaceNotFoundError
 from ..permissions import Role, User, role_in
 from ..policies import EffectivePolicy, policy_for
-from .chart_data import history_of_queue
 from .limit_keys import QueueLimitView, first_limit_keys, view_limits
+from .minute_history import history_of_queue
 
 PAGE_JOBS: Final = 50
 GROUPS_SHOWN: Final = 20

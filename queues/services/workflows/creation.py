@@ -18,8 +18,8 @@ from queues.engine import (
     add_nodes,
     constants,
     create_workflow,
-    give_back_limit,
-    take_limit,
+    give_back_token_limit,
+    take_token_limit,
 )
 from queues.engine.names import check_queue
 from queues.engine.operation import Apart
@@ -85,13 +85,13 @@ def counted(plan: Plan[T], limit: RequestLimit | None) -> Plan[T]:
     """The plan, counted as a request of a token with a limit, unless it is refused. Raises LimitReachedError."""
     if limit is None:
         return (yield from plan)
-    (taken,) = yield [take_limit(limit)]
+    (taken,) = yield [take_token_limit(limit)]
     if not taken.allowed:
         raise LimitReachedError(limit.kind, taken.retry_after_ms)
     try:
         return (yield from plan)
     except TaskqError:
-        yield Apart([give_back_limit(taken)])
+        yield Apart([give_back_token_limit(taken)])
         raise
 
 

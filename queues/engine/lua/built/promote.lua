@@ -1,4 +1,4 @@
---{"name": "promote", "purpose": "moves due jobs of one queue from delayed and retry to ready (edges E and J), at most `limit`, earliest first.", "keys": ["ready", "prio", "priorities", "delayed", "retry", "due", "waiting", "stats", "active", "events", "counters", "lines", "turns", "shares", "flags"], "args": ["now_ms", "queue", "channel", "cap", "limit"], "rest": false, "replies": ["ok"]}
+--{"name": "promote", "purpose": "moves due jobs of one queue from delayed and retry to ready (edges E and J), at most `limit`, earliest first", "keys": ["ready", "prio", "priorities", "delayed", "retry", "due", "waiting", "stats", "active", "events", "counters", "lines", "turns", "shares", "flags"], "args": ["now_ms", "queue", "channel", "cap", "limit"], "rest": false, "replies": ["ok"]}
 local now = tonumber(ARGV[1])
 local now_up = now
 if not now then

@@ -1,4 +1,4 @@
--- deliver: delivers jobs that a script has taken off the queue (consume.lua, consume_fair.lua). An expired job is dropped
+-- deliver: delivers jobs that a script has taken off the queue (consume.lua, consume_with_limits.lua). An expired job is dropped
 -- instead; of those and of tombstones a call steps over so many only.
 -- Scripts include ready_places or plain_ready_places before it.
 -- INCLUDES ids record run ready wake due registry events minute_counts remove outgoing

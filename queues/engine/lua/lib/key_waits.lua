@@ -1,5 +1,5 @@
 -- key_waits: what the ready jobs of a limit key wait for.
--- INCLUDES fair queue_limits
+-- INCLUDES fair rates_and_weights
 
 -- When the queue's own rate lets the next job through, ms; 0: now.
 local function queue_free_at()

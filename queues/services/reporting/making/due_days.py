@@ -1,4 +1,7 @@
-"""What is to be done each night: reports of the days that have ended and have none, the oldest first."""
+"""Which days wait for a report: those that have ended and have none, the oldest first. And whether today does.
+
+`queues.pump.nightly` says at which time of the night reports begin.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,6 @@ COMPACTED_DAYS: Final = 3
 
 AGAIN_AFTER: Final = timedelta(minutes=10)
 """How long a day that failed is left alone at least."""
-
-
-def is_time(now: datetime) -> bool:
-    """Whether TASKQ_REPORT_AT has come today, and Spark is installed. `now`: with a time zone."""
-    at = settings.TASKQ_REPORT_AT
-    return at is not None and now.astimezone(UTC).time() >= at and can_compute()
 
 
 def can_compute() -> bool:

@@ -1,4 +1,4 @@
--- consume_fair: as consume, for queues whose jobs have limit keys and for queues with limits. Hands out up to `count` ready
+-- consume_with_limits: as consume, for queues whose jobs have limit keys and for queues with limits. Hands out up to `count` ready
 -- jobs, the keys by turns (lib/fair.lua); jobs without a key are one more, of the default weight and without a key's limits.
 -- A key that is at a limit is put aside until it may go on, so its jobs are not looked at meanwhile.
 -- The first write frees (a removal from delayed or from `lines`, or a pop), so consuming goes on when Redis is full.
@@ -42,7 +42,7 @@
 --   promote      jobs      at most so many own due jobs are moved
 --   skip         dead entries and keys at a limit that are stepped over, as consume counts them
 --   budget       bytes     of bodies, after which no more jobs are taken, so that huge ones come a few at a time
---   limits       of the queue and of its keys (lib/queue_limits.lua), "" = none
+--   limits       of the queue and of its keys (lib/rates_and_weights.lua), "" = none
 --   ...          consumers, one line of at most 64 bytes each: the first job's, the second's, ...; the last has all further jobs
 -- REPLIES
 --   jobs         now next_due early {id attempt used tries expires options body} ...    as those of consume
@@ -51,7 +51,7 @@
 --   full         now            the in-flight bound is reached
 --   more         now            only dead entries and keys at a limit so far: call again
 -- COUNTS jobs:4
--- INCLUDES ready_places deliver due_jobs queue_limits
+-- INCLUDES ready_places deliver due_jobs rates_and_weights
 local RECHECK_MS = 5000 -- a key at a limit is looked at again then at the latest, for limits change
 local LET_ON_MAX = 64
 local MANY_TURNS = 64

@@ -1,4 +1,4 @@
---{"name": "take_limit", "purpose": "counts one request against a token's allowance for the running interval, before it is carried out.", "keys": ["limit"], "args": ["allowance", "interval"], "rest": false, "replies": ["taken", "refused"]}
+--{"name": "take_token_limit", "purpose": "counts one request against a token's allowance for the running interval, before it is carried out.", "keys": ["limit"], "args": ["allowance", "interval"], "rest": false, "replies": ["taken", "refused"]}
 local left, its_ticket, left_ms
 repeat
  local left_2, its_ticket_2, left_ms_2

@@ -1,5 +1,5 @@
--- queue_limits: limits of a queue and of its limit keys, as queues/engine/queue_limits.py writes them: numbers with spaces
--- between them, each 0 if there is no such limit:
+-- rates_and_weights: arithmetic of what consume_with_limits.lua enforces: the limits of a queue and of its limit keys, as
+-- queues/engine/queue_limits.py writes them. Numbers with spaces between them, each 0 if there is no such limit:
 --   µs that a job of the queue takes from its rate, burst · the most of a key that may be working at once · µs that a job of a
 --   key takes from the key's rate, burst · default weight
 -- then, for each key with another weight: line feed, key, tab, weight.

@@ -1,4 +1,4 @@
---{"name": "give_back_limit", "purpose": "uncounts one request that got no job, failed, or whose client has gone; only within its own interval.", "keys": ["limit"], "args": ["ticket"], "rest": false, "replies": ["ok"]}
+--{"name": "give_back_token_limit", "purpose": "uncounts one request that got no job, failed, or whose client has gone; only within its own interval.", "keys": ["limit"], "args": ["ticket"], "rest": false, "replies": ["ok"]}
 local left, its_ticket
 repeat
  local left_2, its_ticket_2 = string.match(redis.call('GET', KEYS[1]) or '', '^(%-?%d+) (%d+)$')

@@ -1,4 +1,4 @@
--- limit: a token's requests in its running interval, which begins with the first of them; all by Redis's clock.
+-- token_limit: a token's requests in its running interval, which begins with the first of them; all by Redis's clock.
 -- The key's name holds allowance and interval, so a limit that is changed holds at once. Value: `left ticket`; the ticket is
 -- the end of the interval in µs, so it tells one interval from the next, and a late refund from one in time.
 

@@ -20,9 +20,9 @@ from queues.engine import (
     ack_attempt,
     extend,
     fail,
-    give_back_limit,
+    give_back_token_limit,
     release,
-    take_limit,
+    take_token_limit,
 )
 from queues.engine.constants import MEBIBYTE
 from queues.engine.errors import JobNotFoundError, LeaseLostError, LimitReachedError, StoreUnavailableError, TaskqError
@@ -32,11 +32,11 @@ from queues.engine.values import AckOutcome, Consumed, JobState
 from queues.http_client import HttpClientError, HttpFailure, Response
 from queues.http_client.headers import write_headers
 from queues.services.policies import EffectivePolicy
-from queues.services.push.pushing import PushJob
+from queues.services.push.endpoint_plans import PushJob
 from queues.services.push.records import REQUEST_BODY_BYTES
 
 from .recorder import DELIVERED, FAILED, GONE, LATE, Happened, Recorder
-from .requests import Headers, job_headers
+from .request_headers import Headers, job_headers
 from .runner_context import RunnerContext, rate_limit_of
 from .verdicts import Judgement, Verdict, fallback_delay_ms, judge, judge_failure
 
@@ -202,12 +202,12 @@ class EndpointRunner:
 
     async def _consume_counted(self, engine: AsyncEngine, queue: QueueKeys, limit: RequestLimit) -> Consumed:
         """In a Redis Cluster: count a request, consume for as long as its interval, uncount it if nothing came."""
-        taken = await engine.run(take_limit(limit))
+        taken = await engine.run(take_token_limit(limit))
         if not taken.allowed:
             raise LimitReachedError(limit.kind, taken.retry_after_ms)
         consumed = await self._wait_consume(engine, queue, 1, timeout_s=limit.interval_ms / 1000)
         if not consumed.jobs:
-            await engine.run(give_back_limit(taken))
+            await engine.run(give_back_token_limit(taken))
         return consumed
 
     def _wait_consume(

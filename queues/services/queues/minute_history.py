@@ -1,4 +1,4 @@
-"""Data of charts: what happened minute by minute in one queue, in a few queues, in all that a user may see."""
+"""What happened minute by minute in one queue, in a few queues, in all that a user may see. Live charts show it."""
 
 from __future__ import annotations
 
