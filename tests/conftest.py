@@ -202,7 +202,10 @@ def clean_slate(redis_client: redis.Redis) -> Iterator[None]:
     from queues.pools.ttl_cache import forget_everything, forget_recent
 
     translation.deactivate()  # LocaleMiddleware activates a request's language, and leaves it active in the thread
-    redis_client.pipeline(transaction=False).flushall().config_resetstat().execute()
+    with redis_client.pipeline(transaction=False) as both:
+        both.flushall()
+        both.config_resetstat()
+        both.execute()
     for used in connections.all(initialized_only=True):
         if not used.in_atomic_block:  # this test's own
             used.close()  # code that lets go of old connections would use it, in tests that may not
