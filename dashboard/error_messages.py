@@ -259,6 +259,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "lease_lost": _("The job has changed meanwhile: look at it again."),
     "metadata_unavailable": _("The database does not answer"),
     "store_unavailable": _("Redis does not answer"),
+    "search_busy": _("Your last search is still under way. Wait a moment, and search again."),
     "not_replicated": _("Published, but too few replicas have confirmed it: a failover may lose it"),
     "store_full": _("Redis is full"),
     "layout_mismatch": _("Redis holds the jobs of another version of taskq, or of a pool with other partitions"),

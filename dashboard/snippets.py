@@ -213,6 +213,7 @@ def _php(target: SnippetTarget) -> Language:
         f"    echo $job['data'], PHP_EOL;\n    $client->Ack({queue}, $job['job_id']);\n}}"
     )
     install = (
+        "composer init --no-interaction --name=first/day\n"
         "composer config repositories.lmstfy vcs https://github.com/bitleak/php-lmstfy-client\n"
         "composer require platform/php-lmstfy-client:dev-master"
     )

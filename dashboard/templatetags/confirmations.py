@@ -19,10 +19,11 @@ from dashboard.confirmations import (
     deletion_title_of,
 )
 from dashboard.error_messages import sentence_of
+from dashboard.formatting import number
 from queues.engine.values import JobState
 from queues.services.dead_letters.actions import DeadVerb
 from queues.services.dead_letters.filtering import DeadFilter
-from queues.services.deletions import INTERRUPTED, Deletion
+from queues.services.deletions import INTERRUPTED, LEFT_OUT, Deletion
 from queues.services.jobs.actions import JobAct
 
 register = template.Library()
@@ -81,7 +82,16 @@ def deletion_error(row: Deletion) -> str:
     """Why it failed."""
     if row.error == INTERRUPTED:
         return gettext("It was interrupted, and is not repeated because newer jobs would be deleted, too.")
+    if row.error == LEFT_OUT:
+        words = gettext("%(done)s deleted. No answer from %(pools)s: its dead letters were not deleted.")
+        return words % {"done": number(row.done), "pools": ", ".join(row.progress.get(LEFT_OUT, ()))}
     return sentence_of(row.error)
+
+
+@register.filter
+def can_be_repeated(row: Deletion) -> bool:
+    """Whether pools were left out that may answer by now."""
+    return row.error == LEFT_OUT
 
 
 def _attributes(asked: Confirmation | None) -> SafeString:

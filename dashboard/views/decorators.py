@@ -155,8 +155,8 @@ def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:
         response = render(
             request, template, {"status": status, "code": error.code, "words": error_message(error)}, status=status
         )
-    if status == 503:
-        response["Retry-After"] = str(RETRY_AFTER_S)
+    if status in (429, 503):
+        response["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
     return response
 
 

@@ -1,4 +1,4 @@
-"""Undoes deletions, and says which ones of a queue can be undone."""
+"""Undoes and repeats deletions, and says which ones of a queue can be undone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dashboard.formatting import number
-from queues.services.deletions import KEPT, UNDO_S, Deletion, deletions_of_dead_letters, undo_deletion
+from queues.services.deletions import KEPT, UNDO_S, Deletion, deletions_of_dead_letters, retry_deletion, undo_deletion
 
 from .decorators import action, done, wants_json
 
@@ -65,4 +65,15 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
     return done(request, message=message, back=reverse("dashboard:overview"), data={"undone": was_undone})
 
 
-urlpatterns = [path("deletions/<int:pk>/undo", undo, name="deletion_undo")]
+@action
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Look once more through the pools that did not answer."""
+    was_left_out = retry_deletion(user=request.user, pk=pk)
+    message = _("The deletion goes on.") if was_left_out else _("Nothing is left of this deletion.")
+    return done(request, message=message, back=reverse("dashboard:overview"), data={"retried": was_left_out})
+
+
+urlpatterns = [
+    path("deletions/<int:pk>/undo", undo, name="deletion_undo"),
+    path("deletions/<int:pk>/retry", retry, name="deletion_retry"),
+]

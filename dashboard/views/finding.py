@@ -15,7 +15,13 @@ from django.utils.translation import gettext as _
 from dashboard.navigation import items_for
 from queues.services.jobs.finding import search_job
 from queues.services.permissions import Role, roles_of
-from queues.services.search import JobMatches, QueueMatch, find_jobs_by_key_or_prefix, match_queues
+from queues.services.search import (
+    JobMatches,
+    QueueMatch,
+    find_jobs_by_key_or_prefix,
+    match_queues,
+    one_search_at_a_time,
+)
 
 from .decorators import page
 from .parameters import read_text
@@ -26,24 +32,32 @@ EXACT_MAX: Final = 20
 """Queues of one name, in different namespaces, that are listed."""
 
 
+NO_JOBS: Final = JobMatches(jobs=(), is_complete=True)
+
+
 @page
 def find(request: HttpRequest) -> HttpResponse:
     """`/find?q=TEXT`: leads to the job whose id is in TEXT, to the queue of that name, or to the one job with that
-    idempotency key or beginning of an id; else lists what there is, or the queues that have TEXT in their name."""
+    idempotency key or beginning of an id; else lists what there is, or the queues that have TEXT in their name.
+
+    429 while another search of the user runs.
+    """
     text = read_text(request, "q")
     if not text:
         return redirect("dashboard:queues")
-    found = _JOB_ID.search(text.upper())
-    if found is not None:
-        return _find_job(request, text, found[0])
-    queues = [one for one in match_queues(user=request.user, text=text, limit=EXACT_MAX) if one.is_exact]
-    jobs = JobMatches(jobs=(), is_complete=True) if queues else find_jobs_by_key_or_prefix(user=request.user, text=text)
+    with one_search_at_a_time(request.user):
+        found = _JOB_ID.search(text.upper())
+        if found is not None:
+            return _find_job(request, text, found[0])
+        matches = match_queues(user=request.user, text=text, limit=EXACT_MAX)
+        queues = [one for one in matches if one.is_exact]
+        jobs = NO_JOBS if queues else find_jobs_by_key_or_prefix(user=request.user, text=text)
     if len(queues) == 1:
         return redirect(_queue_url(queues[0]))
     if len(jobs.jobs) == 1 and jobs.is_complete:
         job = jobs.jobs[0]
         return redirect("dashboard:job", job.pool, job.namespace, job.queue, job.job_id)
-    if not queues and not jobs.jobs:
+    if not queues and not jobs.jobs and (matches or jobs.is_complete):
         return redirect(f"{reverse('dashboard:queues')}?{urlencode({'q': text})}")
     context = {"find_text": text, "queues": queues, "found": jobs}
     return render(request, "dashboard/found.html", context)

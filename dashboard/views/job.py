@@ -15,7 +15,7 @@ from dashboard.forms.jobs import OrderForm, whole_number
 from dashboard.job_bodies import BodyForm, read_task_message, show_body
 from dashboard.job_snippets import curl_of, test_of
 from queues.engine.errors import JobNotFoundError, LeaseLostError
-from queues.engine.names import is_job_id
+from queues.engine.names import is_job_id, published_ms
 from queues.engine.values import JobState
 from queues.services.deletions import defer_jobs, deletions_of_queue
 from queues.services.jobs.actions import ChosenJob, JobAct, act_on_jobs
@@ -24,23 +24,21 @@ from queues.services.jobs.page import JobView, read_job
 from queues.services.queues.page import QueuePlace, find_place
 from queues.services.workers.commands import cancel_running_job
 
-from .decorators import action, confirm, confirm_first, done, page
+from .decorators import action, confirm, confirm_first, done, is_live, page
 from .deletions import deferred, wants_undo
 from .queue_actions import queue_url
 
 
 @page
 def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
-    """The whole page; of a job that is gone, what the event lake knows of it."""
+    """The whole page. Of a job that Redis does not have it says so at once, and fetches what the event lake knows."""
     place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
     try:
         view = read_job(place=place, job_id=job_id)
     except JobNotFoundError:
-        gone = read_gone_job(place=place, job_id=job_id)
-        if gone is None:
+        if not is_job_id(job_id):
             raise
-        context = {"gone": gone, "place": place, "day": _day_of(gone.published_ms)}
-        return render(request, "dashboard/job_gone.html", context)
+        return render(request, "dashboard/job_gone.html", _gone(place, job_id))
     form = _form(request)
     context = {
         "view": view,
@@ -56,6 +54,25 @@ def job(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str
         "day": _day_of(view.job.published_ms),
     }
     return render(request, "dashboard/job.html", context)
+
+
+def _gone(place: QueuePlace, job_id: str) -> dict[str, Any]:
+    return {
+        "place": place,
+        "job_id": job_id,
+        "published_ms": published_ms(job_id),
+        "day": _day_of(published_ms(job_id)),
+    }
+
+
+@page
+def job_events(request: HttpRequest, pool: str, namespace: str, queue: str, job_id: str) -> HttpResponse:
+    """What the event lake knows of a job that Redis does not have: takes up to a second and a half."""
+    place = find_place(user=request.user, pool=pool, namespace=namespace, queue=queue)
+    if not is_job_id(job_id):
+        raise JobNotFoundError(job_id)
+    context = _gone(place, job_id) | {"is_searched": True, "gone": read_gone_job(place=place, job_id=job_id)}
+    return render(request, f"dashboard/{'_job_events' if is_live(request) else 'job_gone'}.html", context)
 
 
 @page
@@ -174,6 +191,7 @@ _AT = "queues/<str:pool>/<str:namespace>/<str:queue>/jobs/<str:job_id>/"
 urlpatterns = [
     path(_AT, job, name="job"),
     path(f"{_AT}now", job_live, name="job_live"),
+    path(f"{_AT}events", job_events, name="job_events"),
     path(f"{_AT}peek", job_body, name="job_body"),
     path(f"{_AT}raw/<str:part>", job_raw, name="job_raw"),
     path(f"{_AT}act", job_act, name="job_act"),

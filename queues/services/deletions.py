@@ -2,10 +2,10 @@
 
 The request is a database row; pumps carry it out, or the pages process where no pump runs, so it does not matter
 whether the page stays open. Until then the jobs stay where they are, whole: consumers may still take them, and a job
-that has changed its state by then, or is another consumer's work, is skipped. A row is claimed by a compare-and-set. A
-process that dies in between leaves its claim, which another one takes over after STALE; to delete a job a second time
-changes nothing. But a queue is emptied once, or not at all: later, or a second time, it would lose jobs that have
-arrived since.
+that has changed its state by then, or is another consumer's work, is skipped. A row is claimed by a compare-and-set.
+A process that dies in between leaves its claim, which another one takes over after STALE; to delete a job a second
+time changes nothing. Dead letters that were respawned and have died again are not the ones that were selected. But a
+queue is emptied once, or not at all: later, or a second time, it would lose jobs that have arrived since.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .dead_letters.actions import (
     act_on_selected,
     check_act_on_selected,
 )
-from .dead_letters.filtering import DeadFilter, find_dead_queues, read_filter, read_position
+from .dead_letters.filtering import DeadFilter, QueueAddress, find_dead_queues, read_filter, read_position
 from .errors import (
     DeletionNotFoundError,
     InvalidArgumentError,
@@ -71,6 +71,9 @@ EMPTIED_WITHIN: Final = timedelta(minutes=2)
 """A queue whose emptying has been due for longer is not emptied: a server that was stopped for an hour would lose what
 was published in that hour."""
 
+LEFT_OUT: Final = "left_out"
+"""The error of a deletion that is complete but for the pools that did not answer; `progress` names them."""
+
 INTERRUPTED: Final = "interrupted"
 """The error of a queue that was not emptied in time, or whose emptying may have been cut short."""
 
@@ -85,7 +88,9 @@ def defer_jobs(*, user: User, place: QueuePlace, order: Order, jobs: Sequence[Ch
     """Delete selected jobs. Raises as act_on_jobs."""
     check_act_on_jobs(place=place, order=order, jobs=jobs)
     ids = [job.job_id for job in jobs]
-    asked = {"ids": ids, "attempts": {job.job_id: job.attempt for job in jobs if job.attempt}}
+    asked: dict[str, Any] = {"ids": ids, "attempts": {job.job_id: job.attempt for job in jobs if job.attempt}}
+    if order.state is JobState.DEAD:
+        asked["deaths"] = _deaths_of(place.pool, place.namespace, place.queue, ids)
     return _defer(user, DeletionKind.JOBS, len(ids), asked, place=place, state=order.state)
 
 
@@ -111,8 +116,9 @@ def defer_empty(*, user: User, place: QueuePlace) -> PendingDeletion:
 
 def defer_dead_letters(*, user: User, letters: Sequence[str]) -> PendingDeletion:
     """Delete selected dead letters `POOL/NAMESPACE/QUEUE/JOB_ID`. Raises as act_on_selected."""
-    check_act_on_selected(user=user, verb=DeadVerb.DELETE, letters=letters)
-    return _defer(user, DeletionKind.DEAD_LETTERS, len(letters), {"letters": list(letters)}, state=JobState.DEAD)
+    chosen = check_act_on_selected(user=user, verb=DeadVerb.DELETE, letters=letters)
+    asked = {"letters": list(letters), "deaths": _deaths_of_letters(chosen)}
+    return _defer(user, DeletionKind.DEAD_LETTERS, len(letters), asked, state=JobState.DEAD)
 
 
 def defer_dead_matches(*, user: User, chosen: DeadFilter) -> PendingDeletion:
@@ -157,6 +163,24 @@ def undo_deletion(*, user: User, pk: int) -> bool:
 
     Raises DeletionNotFoundError, RoleTooLowError.
     """
+    _check_may_change(user, pk)
+    waiting = PendingDeletion.objects.filter(pk=pk, phase=DeletionPhase.WAITING)
+    changes = {"phase": DeletionPhase.UNDONE, "ended_at": timezone.now()}
+    return bool(read_metadata(lambda: waiting.update(**changes)))
+
+
+def retry_deletion(*, user: User, pk: int) -> bool:
+    """Look once more through the pools of a deletion that left some out. False: it has none left out.
+
+    What died after the deletion was asked for still stays. Raises as undo_deletion.
+    """
+    _check_may_change(user, pk)
+    failed = PendingDeletion.objects.filter(pk=pk, phase=DeletionPhase.FAILED, error=LEFT_OUT)
+    changes: dict[str, Any] = {"phase": DeletionPhase.RUNNING, "error": "", "progress": {}, "ended_at": None}
+    return bool(read_metadata(lambda: failed.update(**changes)))
+
+
+def _check_may_change(user: User, pk: int) -> None:
     row = read_metadata(PendingDeletion.objects.filter(pk=pk).first)
     if row is None:
         raise DeletionNotFoundError
@@ -167,9 +191,6 @@ def undo_deletion(*, user: User, pk: int) -> bool:
             raise DeletionNotFoundError from None
         if role < Role.OPERATE:
             raise RoleTooLowError
-    waiting = PendingDeletion.objects.filter(pk=pk, phase=DeletionPhase.WAITING)
-    changes = {"phase": DeletionPhase.UNDONE, "ended_at": timezone.now()}
-    return bool(read_metadata(lambda: waiting.update(**changes)))
 
 
 _UNFINISHED: Final = (DeletionPhase.WAITING, DeletionPhase.RUNNING)
@@ -226,7 +247,7 @@ def _work_on(row: PendingDeletion) -> int:
         for _ in range(BATCHES_PER_TURN):
             batch, progress = _BATCHES[DeletionKind(row.kind)](row)
             row.done += batch
-            is_over = progress is None
+            is_over = not progress or LEFT_OUT in progress
             row.progress = progress or {}
             row.claimed_at = timezone.now()
             row.save(update_fields=["done", "progress", "claimed_at"])
@@ -239,10 +260,14 @@ def _work_on(row: PendingDeletion) -> int:
         _end(row, DeletionPhase.FAILED, error.code)
         logger.warning("deletion failed", extra={"action": "deletion.failed", "queue": row.queue, "error": error.code})
         return row.done - before
-    if is_over:
-        _end(row, DeletionPhase.DONE)
-    else:
+    if not is_over:
         _release(row)
+    elif row.progress:
+        _end(row, DeletionPhase.FAILED, LEFT_OUT)
+        fields = {"action": "deletion.left_out", "pools": row.progress[LEFT_OUT]}
+        logger.warning("deletion left out pools that do not answer", extra=fields)
+    else:
+        _end(row, DeletionPhase.DONE)
     return row.done - before
 
 
@@ -256,7 +281,7 @@ def _end(row: PendingDeletion, phase: DeletionPhase, error: str = "") -> None:
 
 
 Progress = dict[str, Any] | None
-"""Where the next batch begins; None: there is none."""
+"""Where the next batch begins. None: there is none, and it is over; so it is with pools under LEFT_OUT."""
 
 
 def _place(row: PendingDeletion) -> QueuePlace:
@@ -272,6 +297,9 @@ def _delete_jobs(row: PendingDeletion) -> tuple[int, Progress]:
     jobs = [ChosenJob(job_id=job_id) for job_id in row.request["ids"]]
     if order.state is JobState.WORKING:
         jobs = _still_of_same_attempt(place, jobs, row.request.get("attempts", {}))
+    if order.state is JobState.DEAD:
+        now = _deaths_of(place.pool, place.namespace, place.queue, [job.job_id for job in jobs])
+        jobs = [job for job in jobs if job.job_id in now and now[job.job_id] == row.request["deaths"].get(job.job_id)]
     return act_on_jobs(user=row.user, place=place, order=order, jobs=jobs) if jobs else 0, None
 
 
@@ -311,9 +339,30 @@ def _delete_queue(row: PendingDeletion) -> tuple[int, Progress]:
 
 
 def _delete_dead_letters(row: PendingDeletion) -> tuple[int, Progress]:
+    asked = row.request["letters"]
+    now = _deaths_of_letters(check_act_on_selected(user=row.user, verb=DeadVerb.DELETE, letters=asked))
+    letters = [one for one in asked if one in now and now[one] == row.request["deaths"].get(one)]
+    if not letters:
+        return 0, None
     act_id = f"deletion-{row.pk}"
-    letters = row.request["letters"]
     return act_on_selected(user=row.user, verb=DeadVerb.DELETE, letters=letters, act_id=act_id), None
+
+
+def _deaths_of(pool: str, namespace: str, queue: str, job_ids: Sequence[str]) -> dict[str, int]:
+    """When those died that are dead now, ms, by their ids."""
+    engine = engine_for(pool)
+    keys = engine.queue(namespace, queue)
+    found = engine.batch([detail(keys, job_id, preview=0) for job_id in job_ids])
+    return {job.job_id: job.died_ms for job in found if job is not None and job.died_ms is not None}
+
+
+def _deaths_of_letters(chosen: Mapping[QueueAddress, Sequence[str]]) -> dict[str, int]:
+    """The same of `POOL/NAMESPACE/QUEUE/JOB_ID`."""
+    return {
+        f"{address}/{job_id}": died_ms
+        for address, job_ids in chosen.items()
+        for job_id, died_ms in _deaths_of(address.pool, address.namespace, address.queue, job_ids).items()
+    }
 
 
 def _delete_dead_matches(row: PendingDeletion) -> tuple[int, Progress]:
@@ -325,7 +374,10 @@ def _delete_dead_matches(row: PendingDeletion) -> tuple[int, Progress]:
         before_ms=row.request["before_ms"],
         act_id=f"deletion-{row.pk}",
     )
-    return batch.done, None if batch.position is None else {"at": str(batch.position)}
+    away = sorted({*row.progress.get("away", ()), *batch.away})
+    if batch.position is not None:
+        return batch.done, {"at": str(batch.position), "away": away}
+    return batch.done, {LEFT_OUT: away} if away else None
 
 
 _BATCHES: Final = {

@@ -23,6 +23,7 @@ __all__ = [
     "RoleTooLowError",
     "ScheduleNotFoundError",
     "ScheduleTakenError",
+    "SearchBusyError",
     "SignInBusyError",
     "SignInLockedError",
     "TaskqError",
@@ -185,3 +186,13 @@ class SignInBusyError(TaskqError):
 
     def __init__(self) -> None:
         super().__init__("too many sign-ins")
+
+
+class SearchBusyError(TaskqError):
+    """A search of the same user is still under way."""
+
+    code = "search_busy"
+    retry_after_s = 1
+
+    def __init__(self) -> None:
+        super().__init__("another search is under way")

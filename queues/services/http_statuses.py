@@ -43,6 +43,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
     "role_too_low": 403,
     "sign_in_locked": 429,
     "sign_in_busy": 503,
+    "search_busy": 429,
     # queues.api.http.errors
     "invalid_parameter": 400,
     "body_too_large": 413,

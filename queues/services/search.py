@@ -1,13 +1,16 @@
 """Finds queues by name and jobs by idempotency key or the beginning of their id, in what a user may see.
 
-Every search costs a bounded number of calls to Redis, whatever is typed and however many queues there are.
+Every search costs a bounded number of calls to Redis, whatever is typed and however many queues and pools there are.
+A user has one search at a time in each process.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final, TypeVar
 
 from queues.engine import JobFilter, JobState, find_key, scan_jobs
@@ -15,6 +18,7 @@ from queues.engine.errors import TaskqError
 from queues.engine.keys import QueueKeys
 from queues.pools import reading_engine_for
 
+from .errors import SearchBusyError
 from .permissions import User
 from .queues.visible_queues import VisiblePool, visible_pools
 
@@ -22,10 +26,10 @@ FOUND_MAX: Final = 20
 """Jobs that one search lists."""
 
 KEY_LOOKS_MAX: Final = 5_000
-"""Queues of a pool that are asked for an idempotency key."""
+"""Queues that are asked for an idempotency key."""
 
-SCANS_MAX: Final = 200
-"""Calls that look for the beginning of an id in a pool, each through up to SCAN_LOOKS jobs."""
+SCANS_MAX: Final = 100
+"""Calls that look for the beginning of an id, each through up to SCAN_LOOKS jobs."""
 
 _KEYS_AT_ONCE: Final = 100
 _SCANS_AT_ONCE: Final = 10
@@ -59,10 +63,43 @@ class JobMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobMatches:
-    """`is_complete` False: there were more jobs or queues than one search looks through, or a pool was away."""
+    """`is_complete` False: there were more jobs or queues than one search looks through, or a pool was away.
+
+    `looked_at`: how many jobs were looked at for the beginning of an id, `asked`: how many queues for a key.
+    """
 
     jobs: tuple[JobMatch, ...]
     is_complete: bool
+    looked_at: int = 0
+    asked: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Budget:
+    """What a search may still do, and what it has done."""
+
+    keys: int
+    scans: int
+    looked_at: int = 0
+
+
+_searching: Final[set[int]] = set()
+_searching_lock: Final = Lock()
+
+
+@contextmanager
+def one_search_at_a_time(user: User) -> Iterator[None]:
+    """Search within the block. Raises SearchBusyError if another search of the user is under way in this process."""
+    pk = int(user.pk or 0)
+    with _searching_lock:
+        if pk in _searching:
+            raise SearchBusyError
+        _searching.add(pk)
+    try:
+        yield
+    finally:
+        with _searching_lock:
+            _searching.discard(pk)
 
 
 def match_queues(*, user: User, text: str, limit: int) -> tuple[QueueMatch, ...]:
@@ -100,50 +137,54 @@ def find_jobs_by_key_or_prefix(*, user: User, text: str) -> JobMatches:
     visible = visible_pools(user=user)
     jobs: list[JobMatch] = []
     is_complete = not visible.away
+    budget = _Budget(keys=KEY_LOOKS_MAX, scans=SCANS_MAX)
     for view in visible.pools:
         try:
-            found, is_whole = _search_pool(view, text)
+            is_complete &= _search_pool(view, text, jobs, budget)
         except TaskqError:
             is_complete = False
-            continue
-        jobs += found
-        is_complete = is_complete and is_whole
     unique = tuple(dict.fromkeys(jobs))
-    return JobMatches(jobs=unique[:FOUND_MAX], is_complete=is_complete and len(unique) <= FOUND_MAX)
+    return JobMatches(
+        jobs=unique[:FOUND_MAX],
+        is_complete=is_complete and len(unique) <= FOUND_MAX,
+        looked_at=budget.looked_at,
+        asked=KEY_LOOKS_MAX - budget.keys,
+    )
 
 
-def _search_pool(view: VisiblePool, text: str) -> tuple[list[JobMatch], bool]:
+def _search_pool(view: VisiblePool, text: str, jobs: list[JobMatch], budget: _Budget) -> bool:
+    """Add what is found. Whether all of the pool was searched."""
     queues = sorted((queue.size, queue.namespace, queue.queue) for queue in view.queues)
     engine = reading_engine_for(view.pool)
-    keyed = [engine.queue(namespace, queue) for _size, namespace, queue in queues[:KEY_LOOKS_MAX]]
-    jobs: list[JobMatch] = []
+    keyed = [engine.queue(namespace, queue) for _size, namespace, queue in queues[: budget.keys]]
     for part in _parts(keyed):
+        budget.keys -= len(part)
         ids = engine.batch([find_key(queue, text) for queue in part])
         jobs += [_match(view.pool, queue, job_id) for queue, job_id in zip(part, ids, strict=True) if job_id]
-    is_complete = len(queues) <= KEY_LOOKS_MAX
+    is_complete = len(keyed) == len(queues)
     prefix = text.upper()
     if not _PREFIX.fullmatch(prefix):
-        return jobs, is_complete
+        return is_complete
     scans: list[tuple[QueueKeys, JobState, str | None]] = [
         (engine.queue(found.namespace, found.queue), state, None)
         for found in sorted(view.queues, key=lambda one: one.size)
         for state in JobState
         if getattr(found, state.value)
     ]
-    done = 0
-    while scans and done < SCANS_MAX and len(jobs) <= FOUND_MAX:
-        room = min(_SCANS_AT_ONCE, SCANS_MAX - done)
+    while scans and budget.scans and len(jobs) <= FOUND_MAX:
+        room = min(_SCANS_AT_ONCE, budget.scans)
         now, scans = scans[:room], scans[room:]
+        budget.scans -= len(now)
         operations = [
             scan_jobs(queue, state, JobFilter(job_id=prefix), after=after, limit=FOUND_MAX)
             for queue, state, after in now
         ]
         for (queue, state, _after), stretch in zip(now, engine.batch(operations), strict=True):
+            budget.looked_at += stretch.looked_at
             jobs += [_match(view.pool, queue, job.job_id) for job in stretch.jobs if job.job_id.startswith(prefix)]
             if stretch.after is not None:
                 scans.append((queue, state, stretch.after))
-        done += len(now)
-    return jobs, is_complete and not scans
+    return is_complete and not scans
 
 
 def _match(pool: str, queue: QueueKeys, job_id: str) -> JobMatch:

@@ -2,6 +2,7 @@
 // While nothing changes the server answers 304 and the pauses double, up to half a minute; while nobody looks (hidden tab)
 // or the reader said so (button "Live", key p) nothing is fetched. What cannot be fetched stays, marked as old.
 // Of a row (<tr data-key>) that is shown already only its name comes: `X-Have` says which versions (data-version) are here.
+// With data-once it is fetched once, also while updates are paused; data-once="done": it has been.
 // Tells `taskq:updated` of each change; obeys `taskq:refresh`; both bubble.
 // A section may bring another's content along (data-brings="NAME", <template data-for="NAME"> in its answers): the other one
 // (data-part="NAME") then asks for itself only when it has heard nothing for longer than that takes.
@@ -28,6 +29,7 @@ class Live {
     this.pace = 0;
     this.etag = "";
     this.stale = false;
+    this.once = "once" in section.dataset;
     this.brings = section.dataset.brings;
     section.addEventListener("taskq:refresh", () => this.refresh());
     this.schedule();
@@ -35,8 +37,12 @@ class Live {
 
   schedule() {
     clearTimeout(this.timer);
-    if (paused || document.hidden || !this.section.isConnected) return;
+    if (this.isOver() || (paused && !this.once) || document.hidden || !this.section.isConnected) return;
     this.timer = setTimeout(() => this.refresh(), this.pause() * (0.9 + Math.random() * 0.2)); // many pages keep out of step
+  }
+
+  isOver() {
+    return this.section.dataset.once === "done";
   }
 
   pause() {
@@ -45,6 +51,7 @@ class Live {
 
   async refresh() {
     clearTimeout(this.timer);
+    if (this.isOver()) return;
     this.under_way?.abort();
     const mine = (this.under_way = new AbortController());
     try {
@@ -76,6 +83,7 @@ class Live {
 
   show(text, etag) {
     this.wait = this.every;
+    if (this.once) this.section.dataset.once = "done";
     const fresh = document.createElement("template");
     fresh.innerHTML = text; // our own server's template, escaped there
     const brought = fresh.content.querySelector("template[data-for]");

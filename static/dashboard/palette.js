@@ -8,6 +8,7 @@ const field = document.getElementById("palette-text");
 const list = document.getElementById("palette-list");
 const said = document.getElementById("palette-said");
 const form = dialog?.querySelector("form");
+const button = document.getElementById("palette-button");
 let items = [];
 let at = 0;
 let asking;
@@ -101,6 +102,8 @@ function openPalette() {
 }
 
 if (dialog) {
+  button.hidden = false;
+  button.addEventListener("click", openPalette);
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
     event.preventDefault();

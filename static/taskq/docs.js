@@ -72,7 +72,7 @@ function build(route) {
   }
   parts.button = element("button", { type: "submit", className: method === "DELETE" ? "danger" : "primary", textContent: "Send" });
   parts.status = element("span", { role: "status" });
-  box.append(element("div", { className: "send" }, parts.button, parts.status));
+  box.append(element("div", { className: "actions" }, parts.button, parts.status));
   parts.answer = element("pre", { className: "answer", hidden: true, tabIndex: 0, ariaLabel: "Answer" });
   parts.code = element("pre", { id: `code-of-${route.id}`, tabIndex: 0, ariaLabel: "Code" });
   const copy = element("button", { type: "button", className: "small", textContent: "Copy" });

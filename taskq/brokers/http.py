@@ -35,6 +35,7 @@ from queues.engine import (
     Workflow,
 )
 from queues.engine.constants import BULK_MAX_JOBS, CONSUME_MAX_COUNT, CONSUME_MAX_TIMEOUT_S
+from queues.engine.error_texts import cut_error
 from queues.engine.names import check_queue, clean_line
 from queues.engine.stats.heartbeats import WorkerBeat
 
@@ -73,8 +74,6 @@ WAIT_MAX_S: Final = 60
 """How long one request waits for a result; proxies end requests that take much longer."""
 
 LIST_MAX_BYTES: Final = 32 * 1024
-
-ERROR_MAX_CHARS: Final = 4_096
 
 _TAKEN_NAMES: Final = ("queues", "workers", "schedules")
 """GET on these lists them; a queue of such a name is consumed as one of several."""
@@ -264,7 +263,7 @@ class HttpBroker(HttpConnection):
     def fail(
         self, queue: str, job_id: str, *, attempt: int, error: str, delay_ms: int | None, dead: bool
     ) -> Work[FailResult]:
-        content: dict[str, Any] = {"error": error[:ERROR_MAX_CHARS], "dead": dead}
+        content: dict[str, Any] = {"error": cut_error(error).decode(), "dead": dead}
         if delay_ms is not None:
             content["delay"] = delay_ms / 1000
 

@@ -16,6 +16,9 @@ PAGES: Final[dict[str, str]] = {
     "limit-keys": "/queues/default/demo/tenants/limit-keys/?q=tenant",
     "queue-dead": "/queues/default/demo/invoices/?state=dead",
     "job": "/queues/default/demo/reports/jobs/{job}/",
+    "job-gone": "/queues/default/demo/emails/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV/",
+    "queue-publish": "/queues/default/demo/emails/publish/",
+    "queue-policy": "/queues/default/demo/emails/policy/",
     "dead": "/dead/",
     "consumers": "/consumers/",
     "consumers-by-queue": "/consumers/?by=queue",
@@ -40,9 +43,11 @@ PAGES: Final[dict[str, str]] = {
     "tokens": "/tokens/",
     "token-new": "/tokens/new",
     "namespaces": "/namespaces/",
+    "namespace-new": "/namespaces/new",
     "namespace": "/namespaces/default/demo/",
     "namespace-policy": "/namespaces/default/demo/policy",
     "policies": "/policies/",
+    "job-not-found": "/find?q=01ARZ3NDEKTSV4RRFFQ69G5FAV",
     "not-found": "/queues/default/nowhere/emails/",
     "button": "/queues/default/demo/emails/pause",
     "admin": "/admin/",
@@ -51,5 +56,10 @@ PAGES: Final[dict[str, str]] = {
     "admin-alerts": "/admin/queues/alertchannel/",
 }
 
-TROUBLE: Final = {"not-found": "status of 404", "no-page": "status of 404", "button": "status of 405"}
+TROUBLE: Final = {
+    "not-found": "status of 404",
+    "job-not-found": "status of 404",
+    "no-page": "status of 404",
+    "button": "status of 405",
+}
 """What the browser complains of on some."""

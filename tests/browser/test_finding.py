@@ -47,6 +47,13 @@ def test_an_id_that_is_not_there_is_said_not_to_be(page: Page, watches: list[Wat
     expect(page.get_by_role("heading", name="Job not found")).to_be_visible()
 
 
+def test_the_page_of_a_job_that_redis_does_not_have_looks_in_the_events_by_itself(page: Page) -> None:
+    page.goto("/queues/default/demo/emails/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV/")
+
+    expect(page.get_by_role("status").filter(has_text="no event of it was found")).to_be_visible()
+    expect(page.locator("[data-once=done]")).to_have_count(1)
+
+
 def test_part_of_a_name_leads_to_the_queues_that_have_it(page: Page) -> None:
     page.goto("/")
     page.get_by_role("searchbox", name="Find a job").fill("newslett")
@@ -91,9 +98,21 @@ def test_the_palette_leads_to_pages_and_queues_and_acts_on_them(open_page: OpenP
     expect(page.get_by_role("status").filter(has_text="Undone: no job was deleted.")).to_be_visible()
 
 
+def test_the_palette_opens_by_its_button_on_every_page_with_the_bar(page: Page) -> None:
+    for path in ("/", "/api/docs"):
+        page.goto(path)
+        button = page.get_by_role("button", name="Command palette")
+        expect(button).to_contain_text("Ctrl K")
+        button.click()
+        page.get_by_role("combobox", name="Go to").fill("dead l")
+        expect(page.get_by_role("option", name="Dead letters")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("combobox", name="Go to")).to_be_hidden()
+
+
 def test_the_palette_fits_a_phone_and_closes(phone: Page) -> None:
     phone.goto("/consumers/")
-    phone.keyboard.press("Control+k")
+    phone.get_by_role("button", name="Command palette").tap()
     phone.get_by_role("combobox", name="Go to").fill("q")
     expect(phone.get_by_role("option", name="Queues")).to_be_visible()
     assert sticks_out(phone) == []

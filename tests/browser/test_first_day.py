@@ -38,6 +38,8 @@ def test_a_token_is_made_shown_in_the_code_and_revoked(page: Page, shop: Shop) -
     expect(page.locator("#snippet-node-1")).to_be_visible()
     assert find_barriers(page) == []
     keep_picture(page, "first-day-token")
+    page.emulate_media(color_scheme="dark")
+    assert find_barriers(page) == []
     assert publish_status(shop, token) == 201
     expect(page.locator(".steps-done li[data-key=publish]")).to_have_class("done")
 

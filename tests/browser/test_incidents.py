@@ -24,7 +24,12 @@ OpenPage = Callable[..., Page]
 
 def demo(shop: Shop, *arguments: str) -> subprocess.Popen[str]:
     """`manage.py demo` for the service of these tests."""
-    env = {**os.environ, "TASKQ_DATA_DIR": str(shop.service.data_dir), "TASKQ_URL": shop.url}
+    env = {
+        **os.environ,
+        "TASKQ_DATA_DIR": str(shop.service.data_dir),
+        "TASKQ_URL": shop.url,
+        "REDIS_URL": shop.redis.url,
+    }
     for name in ("TASKQ_TOKEN", "DATABASE_URL"):
         env.pop(name, None)
     return manage("demo", *arguments, env=env)

@@ -106,6 +106,7 @@ def test_what_a_filter_of_the_queue_matches_is_respawned(page: Page, shop: Shop)
     page.get_by_label("Last error").fill("smtp")
     page.get_by_role("button", name="Search", exact=True).click()
     expect(page.locator("tr[data-key]")).to_have_count(7)
+    page.wait_for_load_state()  # before, the new page has no script that asks first
 
     page.locator("form[data-bulk]").get_by_role("button", name="Respawn").click()
     page.get_by_role("dialog").get_by_role("button", name="Respawn all matches").click()

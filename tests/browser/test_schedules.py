@@ -42,6 +42,7 @@ def test_a_schedule_is_made_run_paused_and_deleted(page: Page, shop: Shop) -> No
     expect(page.locator("table .pill.ok")).to_have_text("fired")
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(".page-head .pill")).to_have_text("paused")
+    page.wait_for_load_state()  # before, the new page has no script that asks first
     page.get_by_role("button", name="Delete…").click()
     page.locator("#confirm-yes").click()
     expect(page.get_by_role("status").filter(has_text="The schedule is deleted.")).to_be_visible()

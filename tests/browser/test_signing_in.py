@@ -17,6 +17,8 @@ def test_a_person_signs_in_and_out(open_page: OpenPage, shop: Shop) -> None:
     expect(page).to_have_url(re.compile(r"/login/\?next=/consumers/$"))
     assert find_barriers(page) == []
     keep_picture(page, "login-desktop")
+    page.emulate_media(color_scheme="dark")
+    assert find_barriers(page) == []
 
     page.get_by_label("Username").fill(shop.username)
     page.get_by_label("Password").fill("wrong")

@@ -155,6 +155,7 @@ def test_a_real_worker_is_followed_and_does_as_it_is_told(
 
     worker.get_by_role("link", name=job_id).click()
     expect(page.get_by_text("rendered 1\n")).to_be_visible(timeout=SOON_MS)
+    page.wait_for_load_state()  # before, the new page has no script that asks first
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
 

@@ -7,6 +7,8 @@ import traceback
 import pytest
 
 from dashboard.exception_lines import LINE_MAX, exception_line
+from queues.engine.error_texts import cut_error
+from taskq.outcomes import describe
 
 PYTHON = """Traceback (most recent call last):
   File "/app/worker.py", line 31, in run
@@ -100,3 +102,35 @@ def test_a_long_line_is_cut() -> None:
 
     assert len(line) == LINE_MAX
     assert line.endswith("x…")
+
+
+CALLS = "".join(f'  File "/app/deep.py", line {number}, in call\n    call({number})\n' for number in range(100))
+MORE = "[SQL: 1]\n" * 400
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (f"Traceback (most recent call last):\n{CALLS}shop.Closed: order 17\n", "shop.Closed: order 17"),
+        (f"Traceback (most recent call last):\n{CALLS}shop.Closed: {'é' * 4_000}\n", f"shop.Closed: {'é' * 200}"),
+        (f"Traceback (most recent call last):\n{CALLS}Deadlock: 3\n{MORE}", "Deadlock: 3"),
+        (f"{PYTHON}\nDuring it:\n\nTraceback (most recent call last):\n{CALLS}OSError: full\n", "OSError: full"),
+        (JAVA + "\n\tat com.shop.Main.call(Main.java:1)" * 200, "java.lang.IllegalStateException: order 17 is closed"),
+    ],
+)
+def test_the_line_is_that_of_the_whole_error_where_a_job_keeps_a_part(error: str, line: str) -> None:
+    assert len(error) > 5_000
+    assert exception_line(cut_error(error).decode()).startswith(line)
+
+
+def test_the_line_of_what_the_sdk_says_of_a_deep_exception() -> None:
+    def call(depth: int) -> None:
+        if not depth:
+            raise LookupError("Bestellung Nr. 17 für Müller " + "ü" * 600)
+        call(depth - 1)
+
+    with pytest.raises(LookupError) as raised:
+        call(200)
+
+    line = exception_line(cut_error(describe(raised.value)).decode())
+    assert line.startswith("LookupError: Bestellung Nr. 17 für Müller ü")

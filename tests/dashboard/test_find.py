@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from queues.engine import Engine, PublishOptions, open_engine, publish
+from queues.engine import Engine, PublishOptions, open_engine, publish, scan_jobs
 from queues.models import Namespace, Pool
 from queues.services import search
 from tests.dashboard.surveyor import Surveyor
@@ -149,6 +151,50 @@ def test_a_search_that_would_take_too_long_says_that_it_is_not_whole(
     monkeypatch.setattr(search, "SCANS_MAX", 1)
 
     assert "Not everything could be searched" in found(browser("root", superuser=True), job[:6])
+
+
+def test_a_search_that_found_nothing_says_how_far_it_came(
+    engine: Engine, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "SCANS_MAX", 3)
+    missing = f"{job[:10]}000000"
+
+    listed = found(browser("root", superuser=True), missing)
+
+    assert "Nothing found so far" in listed
+    assert re.search(r"checked [1-9]\d* jobs, and the keys of 43 queues", listed)
+
+
+def test_all_pools_share_what_one_search_may_cost(
+    engine: Engine, job: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        other = Pool.objects.create(name=f"other-{number}", url=redis_url)
+        Namespace.objects.create(pool=other, name="alices")
+    monkeypatch.setattr(search, "SCANS_MAX", 12)
+    calls: list[object] = []
+
+    def count(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        return scan_jobs(*arguments, **options)
+
+    monkeypatch.setattr(search, "scan_jobs", count)
+    found(browser("root", superuser=True), f"{job[:10]}000000")
+
+    assert 0 < len(calls) <= 12
+
+
+def test_a_user_has_one_search_at_a_time(engine: Engine, job: str) -> None:
+    alice, root = browser("alice", "shop"), browser("root", superuser=True)
+    user = User.objects.get(username="alice")
+
+    with search.one_search_at_a_time(user):
+        refused = alice.get("/find", {"q": job})
+        others = root.get("/find", {"q": job})
+
+    assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+    assert "Your last search is still under way" in refused.text
+    assert others["Location"] == alice.get("/find", {"q": job})["Location"] == place(job)
 
 
 def offered(client: Client, text: str) -> dict[str, list[str]]:

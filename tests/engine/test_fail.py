@@ -145,3 +145,37 @@ def test_an_error_is_cut_to_a_kilobyte_of_whole_characters(world: World, error: 
     found = world.run(detail(world.queue, job_id, now_ms=world.now_ms))
     assert found is not None
     assert found.history[0].error == kept
+
+
+LINES = "".join(
+    f'  File "/app/modül_{number}.py", line {number}, in call\n    call({number})\n' for number in range(90)
+)
+HEAD = "Traceback (most recent call last):\n"
+MORE = "[parameters: 1]\n" * 300
+JAVA_CALLS = "\tat com.shop.Orders.close(Orders.java:41)\n" * 90
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (f"{HEAD}{LINES}shop.CardDeclined: ordér 17\n", "shop.CardDeclined: ordér 17"),
+        (f"{HEAD}{LINES}shop.CardDeclined: {'ü' * 5_000}\n", f"shop.CardDeclined: {'ü' * 240}"),
+        (f"{HEAD}{LINES}DatabaseError: deadlock\n{MORE}", "DatabaseError: deadlock"),
+        (f"{HEAD}  File\nValueError: first\n\nDuring\n\n{HEAD}{LINES}OSError: no space\n", "OSError: no space"),
+        (f"{HEAD}  File\nDatabaseError: deadlock\n{MORE}", "DatabaseError: deadlock"),
+        (f"java.lang.Error: closed\n{JAVA_CALLS}", "java.lang.Error: closed"),
+    ],
+)
+def test_of_a_long_error_the_line_that_says_what_happened_is_kept(world: World, error: str, line: str) -> None:
+    job_id = world.job_in("working")
+
+    world.run(fail(world.queue, job_id, error=error, now_ms=world.now_ms))
+
+    found = world.run(detail(world.queue, job_id, now_ms=world.now_ms))
+    assert found is not None
+    kept = found.history[0].error
+    assert len(error.encode()) > 3 * ERROR_MAX_BYTES
+    assert len(kept.encode()) <= ERROR_MAX_BYTES
+    assert kept.startswith(error.partition("\n")[0])
+    assert any(one.startswith(line) for one in kept.splitlines())
+    assert set(kept.replace("\n  …\n", "\n").splitlines()) - set(error.splitlines()) <= {kept.splitlines()[-1]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 
@@ -86,6 +87,20 @@ def test_a_job_is_handed_out_as_often_as_it_has_tries(client: Client, queue: str
     assert [first["state"], second["state"]] == ["ready", "dead"]
     detail = client.call("GET", f"/api/{{ns}}/{queue}/job/{job_id}/detail").json
     assert [(one["attempt"], one["error"]) for one in detail["errors"]] == [(1, "one"), (2, "two")]
+
+
+def test_of_a_long_traceback_the_line_of_the_exception_is_kept(client: Client, queue: str) -> None:
+    job_id = client.publish(queue, tries=1)
+    client.take(queue)
+    calls = "".join(f'  File "/app/deep.py", line {number}, in call\n    call({number})\n' for number in range(110))
+    error = f"Traceback (most recent call last):\n{calls}shop.CardDeclined: order 17\n"
+    assert len(error) > 5_000
+
+    client.call("POST", f"/api/{{ns}}/{queue}/job/{job_id}/fail", json.dumps({"error": error}))
+
+    (past,) = client.call("GET", f"/api/{{ns}}/{queue}/job/{job_id}/detail").json["errors"]
+    assert past["error"].startswith("Traceback (most recent call last):\n")
+    assert past["error"].endswith("\nshop.CardDeclined: order 17")
 
 
 def test_a_frozen_try_is_not_burnt(client: Client, queue: str) -> None:

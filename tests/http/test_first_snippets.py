@@ -1,4 +1,7 @@
-"""The code that the first day shows is run as it stands, against a real server: curl and Python."""
+"""The code that the first day shows is run as it stands, against a real server: curl and Python.
+
+PHP's needs a client from GitHub: only its syntax is looked at.
+"""
 
 from __future__ import annotations
 
@@ -98,6 +101,25 @@ def test_python_publishes_consumes_and_acks_and_works(client: Client, tmp_path: 
     assert not is_empty(client, "hello-tasks")
     with running(["sh", "-c", f"exec {work}"], tmp_path):
         wait_until(lambda: is_empty(client, "hello-tasks"), or_fail="the worker acks nothing", timeout_s=SOON_S)
+
+
+needs_php = pytest.mark.skipif(shutil.which("php") is None, reason="PHP is not on this machine")
+
+
+@needs_php
+def test_php_can_be_read(client: Client, tmp_path: Path) -> None:
+    php = language(client, "php")
+    for snippet in php.snippets:
+        (tmp_path / str(snippet.place)).write_text(snippet.code)
+        assert "No syntax errors" in run(["php", "-l", str(snippet.place)], tmp_path)
+
+
+@needs_php
+def test_no_token_breaks_out_of_its_quotes_in_php(server: Server, tmp_path: Path) -> None:
+    code = language(Client(url=server.url, namespace=NAMESPACE, token=SECRET), "php").snippets[0].code
+    start = code.index(f"'{NAMESPACE}', ") + len(f"'{NAMESPACE}', ")
+
+    assert run(["php", "-r", f"echo {code[start : code.index(');', start)]};"], tmp_path) == SECRET
 
 
 @needs_curl

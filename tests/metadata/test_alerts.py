@@ -250,20 +250,18 @@ def test_people_are_told_in_one_message_alike_ones_together(sink: HttpSink, root
 
 def test_slacks_markup_is_escaped(sink: HttpSink, root: User, shop: Namespace) -> None:
     channel(root, sink.url, "slack")
-    burn = Finding(
-        kind=IncidentKind.OBJECTIVE_BURN,
-        pool="default",
-        namespace="shop",
-        queue="orders",
-        size=900,
+    failed = Finding(
+        kind=IncidentKind.REPORT_FAILED,
+        pool="",
+        size=1,
         since=NOW - timedelta(hours=1),
-        facts={"text": "<!channel> & more"},
+        facts={"day": "<!channel> & more"},
     )
-    record_look(Look(pool="default", kinds=frozenset({IncidentKind.OBJECTIVE_BURN}), findings=(burn,)), now=NOW)
+    record_look(Look(pool="", kinds=frozenset({IncidentKind.REPORT_FAILED}), findings=(failed,)), now=NOW)
     send()
 
     text = json.loads(sink.received[0].body)["text"]
-    assert text.endswith("shop/orders: &lt;!channel&gt; &amp; more")
+    assert "The report of &lt;!channel&gt; &amp; more could not be made." in text
 
 
 def test_e_mails_are_sent_as_reports_are(root: User, shop: Namespace, settings: Any) -> None:

@@ -212,3 +212,23 @@ def test_burn_rates_are_computed_once_until_somebody_has_counted_again() -> None
     assert look(CELL_S + 1) == ([0.8], 1)
     assert look(3 * CELL_S + CELL_S + 1) == ([], 0), "nobody has counted since"
     assert LISTED_FOR_S < CELL_S
+
+
+@pytest.mark.parametrize(
+    ("cells", "hours", "window", "since"),
+    [
+        ({0: (0, 9), 300: (2, 9), 600: (3, 9)}, {}, "1h", 600),
+        ({0: (0, 9)}, {}, "1h", None),
+        ({600: (1, 9)}, {0: (4, 99)}, "3d", 900),
+        ({}, {0: (4, 99)}, "3d", HOUR_S),
+    ],
+)
+def test_a_window_is_late_since_its_first_late_stretch_was_over(
+    cells: dict[int, tuple[int, int]], hours: dict[int, tuple[int, int]], window: str, since: int | None
+) -> None:
+    windows = Windows(
+        cells={begin: Deliveries(*counts) for begin, counts in cells.items()},
+        hours={begin: Deliveries(*counts) for begin, counts in hours.items()},
+    )
+
+    assert windows.late_since(window, end_s=HOUR_S) == since

@@ -115,6 +115,18 @@ def test_an_error_budget_that_burns_too_fast_is_an_incident(shop: Namespace) -> 
         assert "deliveries" not in line.sentence
 
 
+def test_an_error_budget_burns_since_the_first_late_deliveries_not_since_before_there_were_any(shop: Namespace) -> None:
+    now = timezone.now()
+    burning(shop, now)
+
+    look = look_at_objectives("default", now)
+
+    assert look is not None
+    (finding,) = look.findings
+    counted = ObjectiveWindow.objects.get()
+    assert finding.since == counted.recorded_until, "when the only five minutes with deliveries were over"
+
+
 def test_who_may_not_know_how_many_events_were_dropped_is_not_told_that_there_were_none() -> None:
     assert say("events_dropped", size=0, facts={}) == "Events were dropped."
     assert say("events_dropped", size=7, facts={}) == "7 events were dropped."

@@ -585,6 +585,20 @@ def test_a_consume_that_is_cancelled_takes_no_job_with_it(broker: HttpBroker, qu
     wait_until(is_back, or_fail="a job is held by nobody", timeout_s=5)
 
 
+def test_of_a_long_traceback_the_line_of_the_exception_arrives(broker: HttpBroker, queue: str) -> None:
+    (job_id,) = broker.run(broker.publish(queue, [b"1"], KEPT)).job_ids
+    consume(broker, queue)
+    error = (
+        "Traceback (most recent call last):\n" + '  File "/app/deep.py", line 1, in call\n' * 150 + "OSError: full\n"
+    )
+
+    broker.run(broker.fail(queue, job_id, attempt=1, error=error, delay_ms=None, dead=True))
+
+    found = broker.run(broker.detail(queue, job_id))
+    assert found is not None
+    assert found.history[-1].error.splitlines()[-1] == "OSError: full"
+
+
 # What goes wrong.
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from .. import constants
+from ..error_texts import cut_error
 from ..errors import InvalidArgumentError, JobNotFoundError, LeaseLostError, ResultTooLargeError
 from ..keys import QueueKeys
 from ..operation import (
@@ -155,7 +156,8 @@ def fail(
     """End an attempt without success, now rather than when its lease runs out.
 
     The job goes to retry after `delay_ms` (None: its own backoff), to ready if that is 0, or dead if its tries are
-    used up or `dead` says so. `fallback_delay_ms`: in place of a backoff that is none. `error` is cut to a kilobyte.
+    used up or `dead` says so. `fallback_delay_ms`: in place of a backoff that is none. `error` is cut to a kilobyte
+    (cut_error).
     Raises LeaseLostError, JobNotFoundError; then nothing has changed.
     """
     if not all(0 <= delay <= _MAX_MS for delay in (delay_ms, fallback_delay_ms) if delay is not None):
@@ -175,7 +177,7 @@ def fail(
         queue.events_cap,
         job_id,
         attempt_argument(attempt),
-        _cut(error, constants.ERROR_MAX_BYTES),
+        cut_error(error),
         "" if delay_ms is None else delay_ms,
         1 if dead else 0,
         "" if fallback_delay_ms is None else fallback_delay_ms,
@@ -253,8 +255,3 @@ def _raise_if_not_held(tag: str, job_id: str) -> None:
         raise LeaseLostError(job_id)
     if tag == "missing":
         raise JobNotFoundError(job_id)
-
-
-def _cut(text: str, max_bytes: int) -> bytes:
-    raw = text.encode("utf-8", "replace")
-    return raw if len(raw) <= max_bytes else raw[:max_bytes].decode("utf-8", "ignore").encode()

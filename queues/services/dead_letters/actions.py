@@ -50,8 +50,9 @@ _NOTED_AS: Final = {DeadVerb.RESPAWN: ActivityAction.RESPAWNED, DeadVerb.DELETE:
 class DeadBatch:
     """What a batch did. `left`: how many are yet to be looked at, from `position` on (None: the end was reached).
 
-    `forbidden`: dead letters in queues where this person may not do it. `before_ms`: what died from then on is not
-    meant; the next batch must say the same, else jobs that fail again at once would be respawned for ever.
+    `forbidden`: dead letters in queues where this person may not do it. `away`: pools that did not answer, and were
+    left out. `before_ms`: what died from then on is not meant; the next batch must say the same, else jobs that fail
+    again at once would be respawned for ever.
     """
 
     done: int
@@ -60,6 +61,7 @@ class DeadBatch:
     position: Position | None
     before_ms: int
     forbidden: int
+    away: tuple[str, ...] = ()
 
 
 def act_on_selected(*, user: User, verb: DeadVerb, letters: Sequence[str], act_id: str = "") -> int:
@@ -123,6 +125,7 @@ def act_on_all(
         position=position,
         before_ms=dead_queues.before_ms,
         forbidden=forbidden,
+        away=dead_queues.away,
     )
 
 

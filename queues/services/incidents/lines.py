@@ -97,9 +97,9 @@ class IncidentLine:
 
     @property
     def lasted_ms(self) -> int:
-        """From its opening until its end, or until now."""
+        """From its start until its end, or until now."""
         end = self.resolved_at or timezone.now()
-        return max(0, round((end - (self.opened_at or self.since)).total_seconds())) * 1_000
+        return max(0, round((end - self.since).total_seconds())) * 1_000
 
     @property
     def title(self) -> str:

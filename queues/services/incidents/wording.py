@@ -148,10 +148,9 @@ def _report_failed(size: int, facts: Facts) -> str:
 
 
 def _objective_burn(size: int, facts: Facts) -> str:
-    """In the reader's language: `text` is in that of the process that found it."""
     rate = facts.get("burn_rate")
     if not isinstance(rate, int | float):
-        return str(facts.get("text") or _("The objective is at risk."))
+        return _("The objective is at risk.")
     return _(
         "The error budget burns %(rate)s times too fast: in the last %(window)s, %(late)s of %(total)s deliveries "
         "came later than after %(objective)s s."

@@ -102,6 +102,20 @@ class Windows:
         counted = self.cells if length < FINE_S else self.hours
         return sum((one for begin, one in counted.items() if end_s - length <= begin < end_s), Deliveries())
 
+    def late_since(self, window: str, *, end_s: int) -> int | None:
+        """When the first five minutes of the window end in which a delivery was late; None: none was.
+
+        Of an hour whose five minutes are forgotten its end. It began before, but nothing says that there was anything.
+        """
+        length = WINDOWS[window]
+        counted = self.cells if length < FINE_S else self.hours
+        late = [begin for begin, one in counted.items() if end_s - length <= begin < end_s and one.late]
+        if not late:
+            return None
+        first, end = min(late), min(late) + (CELL_S if counted is self.cells else HOUR_S)
+        within = [begin for begin, one in self.cells.items() if first <= begin < end and one.late]
+        return min(within) + CELL_S if within else end
+
     def as_json(self) -> dict[str, Any]:
         """As the database keeps it."""
         return {
@@ -121,10 +135,14 @@ def windows_of(stored: Mapping[str, Mapping[str, tuple[int, int]]]) -> Windows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurnRates:
-    """`deliveries`, `rates`: by window, up to the end of the latest five minutes that were recorded."""
+    """`deliveries`, `rates`: by window, up to the end of the latest five minutes that were recorded.
+
+    `late_since`: `Windows.late_since` of the windows that have one, in seconds since 1970.
+    """
 
     target: float
     deliveries: Mapping[str, Deliveries]
+    late_since: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rates(self) -> Mapping[str, float]:
@@ -143,4 +161,9 @@ class BurnRates:
 
 def burn_rates(windows: Windows, *, target: float, end_s: int) -> BurnRates:
     """Of all windows that end then."""
-    return BurnRates(target=target, deliveries={name: windows.within(name, end_s=end_s) for name in WINDOWS})
+    late_since = {name: windows.late_since(name, end_s=end_s) for name in WINDOWS}
+    return BurnRates(
+        target=target,
+        deliveries={name: windows.within(name, end_s=end_s) for name in WINDOWS},
+        late_since={name: begin for name, begin in late_since.items() if begin is not None},
+    )

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 
-from django.utils.translation import gettext
-
-from .burn_rates import WINDOWS, Severity
+from .burn_rates import Severity
 from .reading import STALE, latest_count, list_burn_rates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurningObjective:
     """A queue with an alert. `size`: deliveries that came late in the alert's long window, `share`: of all there;
-    `since`: when that window began. `facts`: numbers for a sentence, and the sentence (`text`)."""
+    `since`: when the first five minutes of that window ended in which one came late
+    (`Windows.late_since`). `facts`: numbers for a sentence."""
 
     pool: str
     namespace: str
@@ -53,16 +52,6 @@ def find_burning_objectives(*, pool: str, now: datetime) -> list[BurningObjectiv
             "objective_s": one.objective_s,
             "target": one.rates.target,
         }
-        text = gettext(
-            "The error budget burns %(rate)s times too fast: in the last %(window)s, %(late)s of %(total)s deliveries "
-            "came later than after %(objective)s s."
-        ) % {
-            "rate": f"{rate:g}",
-            "window": alert.long,
-            "late": f"{late.late:,}",
-            "total": f"{late.total:,}",
-            "objective": f"{one.objective_s:,}",
-        }
         found.append(
             BurningObjective(
                 pool=pool,
@@ -71,8 +60,8 @@ def find_burning_objectives(*, pool: str, now: datetime) -> list[BurningObjectiv
                 size=late.late,
                 share=late.late_share,
                 severity=alert.severity,
-                since=one.until - timedelta(seconds=WINDOWS[alert.long]),
-                facts=facts | {"text": text},
+                since=datetime.fromtimestamp(one.rates.late_since[alert.long], UTC),
+                facts=facts,
             )
         )
     return found

@@ -19,6 +19,7 @@ from queues.models import (
     AlertDelivery,
     AlertTransport,
     DeletionKind,
+    DeletionPhase,
     ErrorTriage,
     Incident,
     IncidentChange,
@@ -32,6 +33,7 @@ from queues.models import (
     Schedule,
     Token,
 )
+from queues.services.deletions import LEFT_OUT
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from queues.services.schedules.editing import put_schedule
 from queues.services.schedules.values import ScheduleFields, ScheduleKind
@@ -164,9 +166,11 @@ def text_of(answer: Any) -> str:
 
 
 def prepare(shop: Premises, name: str) -> Any:
-    """What is there before the act. A queue has to be paused to be resumed."""
+    """What is there before the act. A queue has to be paused to be resumed, a deletion to have left out a pool."""
     if name == "queue_resume":
         shop.engine.run(pause(shop.queue))
+    if name == "deletion_retry":
+        PendingDeletion.objects.filter(pk=shop.deletion.pk).update(phase=DeletionPhase.FAILED, error=LEFT_OUT)
     return shop.whole_state()
 
 

@@ -95,6 +95,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "queue_policy": Page(sees=QUEUE, olga=403, bob=403),
     "job": Page(sees=ERROR),
     "job_live": Page(sees=ERROR),
+    "job_events": Page(sees="{dead}"),
     "job_body": Page(sees="a vase"),
     "job_raw": Page(named={"part": "body"}, sees="a vase"),
     "jobs_download": Page(query={"state": "dead"}, sees="{dead}"),
@@ -237,6 +238,7 @@ ACTS: Final[Mapping[str, tuple[Act, ...]]] = {
     "namespace_delete": (Act(form={"word": SHOP} | SURE, needs_admin=True),),
     "namespace_policy": (Act(form={"tries": "3"}, needs_admin=True),),
     "deletion_undo": (Act(),),
+    "deletion_retry": (Act(),),
     "dead_respawn_start": (
         Act(form={"rate": "5", "unit": "s", "namespace": SHOP}),
         Act(form={"rate": "5", "unit": "s"}, charlie=302),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queues.engine import JobState, consume, release
+from queues.engine import JobState, consume, detail, fail, release, respawn
 from queues.engine.errors import StoreUnavailableError
 from queues.models import Activity, DeletionPhase, PendingDeletion
 from queues.services import deletions
+from queues.services.dead_letters import actions as dead_actions
+from queues.services.dead_letters.filtering import DeadQueues, find_dead_queues
 from queues.services.deletions import BATCHES_PER_TURN, UNDO_S, carry_out_deletions
 from queues.services.jobs.actions import act_on_jobs
 from tests.dashboard.people import SHOP, People
@@ -180,6 +183,63 @@ def test_what_dies_later_on_the_same_day_stays(people: People) -> None:
 
     assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
     assert counts("mail") == {JobState.DEAD: 1}
+
+
+def die_again(shop: Shop, job_id: str, *, queue: str = QUEUE) -> None:
+    """Respawn it, have it delivered, and let it die again."""
+    keys = shop.engine.queue(SHOP, queue)
+    shop.wait_a_moment()
+    shop.engine.run(respawn(keys, ids=[job_id], ttl_ms=60_000))
+    (job,) = shop.engine.run(consume(keys, ttr_ms=60_000)).jobs
+    assert job.job_id == job_id
+    shop.engine.run(fail(keys, job_id, error="again", dead=True))
+
+
+def test_what_was_respawned_and_has_died_again_stays(people: People, shop: Shop) -> None:
+    first, second = bury(SHOP, "mail", ["a", "b"])
+    letters = [f"default/{SHOP}/mail/{job_id}" for job_id in (first, second)]
+    people.alice.browser.post("/dead/act", {"do": "delete-selected", "letter": letters} | UNDO)
+    die_again(shop, second, queue="mail")
+
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 1
+    left = shop.engine.run(detail(shop.engine.queue(SHOP, "mail"), second))
+    assert left is not None
+    assert left.state is JobState.DEAD
+
+
+def test_what_was_respawned_and_has_died_again_stays_in_its_queue(olga: Client, shop: Shop) -> None:
+    job_id = shop.job_in(JobState.DEAD)
+    pk = delete(olga, shop, job_id, state=JobState.DEAD)
+    die_again(shop, job_id)
+
+    assert carry_out_deletions(now=after(UNDO_S + 1)) == 0
+    assert shop.state_of(job_id) is JobState.DEAD
+    assert phase(pk) == DeletionPhase.DONE
+
+
+def test_a_pool_that_is_silent_is_named_and_can_be_asked_again(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    bury(SHOP, "mail", ["a", "b"])
+    browser = people.alice.browser
+    browser.post("/dead/act", {"do": "delete-all", "word": "delete"} | UNDO)
+    pk = PendingDeletion.objects.get().pk
+
+    def without_pool(**named: Any) -> DeadQueues:
+        return replace(find_dead_queues(**named), away=("east",))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dead_actions, "find_dead_queues", without_pool)
+        assert carry_out_deletions(now=after(UNDO_S + 1)) == 2
+    shown = browser.get("/dead/").text
+    assert "Not everything was deleted" in shown
+    assert "2 deleted. No answer from east: its dead letters were not deleted." in shown
+    assert phase(pk) == DeletionPhase.FAILED
+
+    bury(SHOP, "mail", ["died later"], now_ms=round(after(1).timestamp() * 1000))
+    assert "The deletion goes on." in browser.post(f"/deletions/{pk}/retry", {"next": "/dead/"}, follow=True).text
+    assert carry_out_deletions(now=after(UNDO_S + 2)) == 0
+    assert phase(pk) == DeletionPhase.DONE
+    assert counts("mail") == {JobState.DEAD: 1}
+    assert "Nothing is left" in browser.post(f"/deletions/{pk}/retry", {"next": "/dead/"}, follow=True).text
 
 
 def test_who_loses_the_right_meanwhile_deletes_nothing(people: People, shop: Shop) -> None:

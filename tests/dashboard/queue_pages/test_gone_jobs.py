@@ -18,6 +18,7 @@ from queues.lake import job_events
 from queues.lake.compact import compact_day
 from queues.lake.files import footer_of
 from queues.lake.job_events import find_job_events
+from queues.services.jobs import gone
 from tests.dashboard.people import POOL, SHOP, People
 from tests.dashboard.shop import AT, QUEUE, Shop
 from tests.support.reports import event, write_events
@@ -59,13 +60,17 @@ def gone_job(shop: Shop) -> str:
 
 def test_a_gone_job_shows_what_the_lake_knows(bob: Client, people: People, shop: Shop, lake: Path) -> None:
     job_id = gone_job(shop)
-    assert bob.get(f"{AT}jobs/{job_id}/").status_code == 404, "the lake has nothing yet"
+    nothing = bob.get(f"{AT}jobs/{job_id}/events")
+    assert nothing.status_code == 200
+    assert "no event of it was found" in nothing.text
     write_events(lake, [one | {"partition": shop.queue.partition} for one in life_of(job_id)])
     rename(lake, shop.queue.partition)
 
-    answer = bob.get(f"{AT}jobs/{job_id}/")
+    answer = bob.get(f"{AT}jobs/{job_id}/events")
 
     assert answer.status_code == 200
+    assert "<html" in answer.text
+    assert "<html" not in bob.get(f"{AT}jobs/{job_id}/events", headers={"X-Live": "1"}).text
     told = html.unescape(" ".join(re.sub(r"<[^>]+>", " ", answer.text).split()))
     assert "The job was acked" in told
     assert "waited 2.0 s" in told or "waited 2 s" in told
@@ -78,7 +83,24 @@ def test_a_gone_job_shows_what_the_lake_knows(bob: Client, people: People, shop:
         "acked",
     ]
     assert "<script>boom" not in answer.text
-    assert people.charlie.browser.get(f"{AT}jobs/{job_id}/").status_code == 404
+    for path in ("", "events"):
+        assert people.charlie.browser.get(f"{AT}jobs/{job_id}/{path}").status_code == 404
+
+
+def test_the_page_of_a_gone_job_does_not_wait_for_the_lake(
+    bob: Client, shop: Shop, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("the lake is read")
+
+    monkeypatch.setattr(gone, "find_job_events", fail)
+
+    answer = bob.get(f"{AT}jobs/{gone_job(shop)}/")
+
+    assert answer.status_code == 200
+    assert "Redis does not have this job." in answer.text
+    assert "/events" in answer.text
+    assert bob.get(f"{AT}jobs/no-id/").status_code == 404
 
 
 def rename(lake: Path, partition: int) -> None:
