@@ -81,7 +81,7 @@ SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
 INSTALLED_APPS = [
     "queues.apps.QueuesConfig",
     "dashboard",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # taskq_site.urls loads our pages of it: other processes have none
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -52,6 +52,8 @@ def _refuse_view_on_site(request: HttpRequest) -> NoReturn:
     raise Http404
 
 
+admin.autodiscover()
+
 urlpatterns = [
     # In front of Django's `admin/r/<path>/<path>/` ("View on site", which no model here has): to match that one takes
     # quadratic time, a minute and a half for a path of 60,000 slashes, before anybody is asked who they are.

@@ -7,12 +7,13 @@ import gc
 import os
 import threading
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_django
 import redis
-from django.db import connections
+from django.db import connection, connections
 from django.utils import translation
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
@@ -82,6 +83,10 @@ EXHAUSTIVE = (
 """Tests that go through every combination of something, or through very many of it."""
 
 
+COLLECT_GARBAGE_AFTER = (20_000, 20, 50)
+"""As rarely as this: a fortieth of the work of tests of pages was to look for garbage among what stays."""
+
+
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist's types are not followed
     """One process runs a module, or all that SHARING says."""
 
@@ -112,6 +117,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+        gc.set_threshold(*COLLECT_GARBAGE_AFTER)
 
 
 def pytest_unconfigure() -> None:
@@ -138,6 +144,22 @@ def pytest_runtest_teardown() -> None:
     for thread in threading.enumerate():
         if thread.name == "taskq-last-use":
             thread.join(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(
+    django_db_keepdb: bool,
+    django_db_modify_db_settings: None,
+    django_db_blocker: pytest_django.DjangoDbBlocker,
+) -> bool:
+    """Whether the database is there already: a file is, a copy of the one that was migrated for all processes."""
+    from tests.support.database import copy_migrated
+
+    if connection.vendor != "sqlite":
+        return django_db_keepdb
+    with django_db_blocker.unblock():
+        copy_migrated(Path(connection.settings_dict["TEST"]["NAME"]))
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -180,11 +202,13 @@ def clean_slate(redis_client: redis.Redis) -> Iterator[None]:
     from queues.pools.ttl_cache import forget_everything, forget_recent
 
     translation.deactivate()  # LocaleMiddleware activates a request's language, and leaves it active in the thread
-    redis_client.flushall()
-    redis_client.config_resetstat()
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:  # this test's own
-            connection.close()  # code that lets go of old connections would use it, in tests that may not
+    with redis_client.pipeline(transaction=False) as both:
+        both.flushall()
+        both.config_resetstat()
+        both.execute()
+    for used in connections.all(initialized_only=True):
+        if not used.in_atomic_block:  # this test's own
+            used.close()  # code that lets go of old connections would use it, in tests that may not
     forget_everything()
     forget_recent()
     yield

@@ -21,6 +21,9 @@ sys.dont_write_bytecode = False
 PRIVATE_DIR = Path(tempfile.mkdtemp(prefix="taskq-tests-"))
 atexit.register(shutil.rmtree, PRIVATE_DIR, ignore_errors=True)
 
+SHARED_DIR = Path(os.environ.setdefault("TASKQ_TESTS_SHARED_DIR", str(PRIVATE_DIR / "shared")))
+"""One for all processes of a run of tests: they inherit the name from the process that starts and outlives them."""
+
 from queues.embedded import EmbeddedRedis  # noqa: E402
 
 TEST_REDIS = EmbeddedRedis(PRIVATE_DIR / "redis", persistent=False)

@@ -46,7 +46,7 @@ SHADOWED: Final = {"route admin/r/<path:content_type_id>/<path:object_id>/"}
 COMPUTED: Final = {("queues.reports.tables.errors", "found"): [pattern for pattern, _ in MARKED_TOKENS]}
 """Module and variable that a loop takes its expressions from → those."""
 
-SIZE: Final = 1_500
+SIZE: Final = 700
 SHORT: Final = 9
 """What takes exponential time would never come to an end at SIZE."""
 

@@ -9,11 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ import pytest
 
 from queues.embedded import EmbeddedRedis
 from tests.http.client import Client
+from tests.support.once import made_once
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,18 +178,14 @@ def site_fixtures(name: str, *, scope: Any = "module", with_pages: bool = False)
 
 def copy_bootstrapped(data_dir: Path) -> Path:
     """Makes `data_dir` one of a service that was started before. The file with its account."""
-    shutil.copytree(_bootstrapped(), data_dir, dirs_exist_ok=True)
+    shutil.copytree(made_once("bootstrapped", _bootstrap), data_dir, dirs_exist_ok=True)
     return data_dir / ACCOUNT_FILE
 
 
-@cache
-def _bootstrapped() -> Path:
-    """A data directory with a database after `bootstrap`, for all sites of this process."""
-    directory = Path(tempfile.mkdtemp(prefix="bootstrapped-", dir=os.environ["TASKQ_DATA_DIR"]))
+def _bootstrap(directory: Path) -> None:
     Site(data_dir=directory, redis_url=os.environ["REDIS_URL"]).manage(
         "bootstrap", "--account", str(directory / ACCOUNT_FILE)
     )
-    return directory
 
 
 def _command_line(pid: str) -> bytes:

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 import redis
+from django.contrib.admin import site
 from django.core.checks import run_checks
 from django.core.management import CommandError, call_command, load_command_class
+from django.urls import get_resolver
 
+from queues.admin import PoolAdmin
 from queues.engine import NotReplicatedError, publish
 from queues.models import Activity, Pool, Token
 from queues.pools import engine_for
@@ -186,7 +189,7 @@ STARTS = {
 }
 SPARK_AND_ARROW = {"pyspark", "pyarrow"}
 SCHEMA = {"drf_spectacular.generators", "drf_spectacular.openapi", "django.test"}
-PAGES = {"taskq_site.urls", "dashboard.urls", "rest_framework.views", "psycopg", *SCHEMA}
+PAGES = {"taskq_site.urls", "dashboard.urls", "queues.admin", "rest_framework.views", "psycopg", *SCHEMA}
 NEEDLESS = {
     "worker": {*SPARK_AND_ARROW, *PAGES, "apscheduler"},
     "pages": {*SPARK_AND_ARROW, *SCHEMA, "apscheduler"},
@@ -218,4 +221,7 @@ def test_no_process_of_the_service_looks_at_all_views_before_it_starts(command: 
 
 
 def test_the_system_checks_of_django_find_nothing() -> None:
+    get_resolver().url_patterns  # noqa: B018  # loads the admin's pages, which are checked, too
+
+    assert PoolAdmin in {type(page) for page in site._registry.values()}
     assert run_checks() == []

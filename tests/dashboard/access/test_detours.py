@@ -9,8 +9,8 @@ from queues.engine import JobState, detail
 from tests.dashboard.people import BANK, POOL, SHOP, People
 from tests.support.burying import bury
 
-from .premises import Premises, prepare
-from .tables import EACH_ACT, ERROR, JSON, QUEUE, SURE, UNKNOWN, Act
+from .premises import Premises
+from .tables import ERROR, JSON, QUEUE, SURE, UNKNOWN
 
 pytestmark = pytest.mark.django_db
 
@@ -23,19 +23,6 @@ def test_a_job_is_not_reached_by_way_of_a_namespace_of_ones_own(shop: Premises, 
 
     assert theirs.status_code == nobodys.status_code
     assert [secret for secret in (ERROR, "a vase", "worker-1") if secret in theirs.text] == []
-
-
-@EACH_ACT
-def test_nothing_is_done_by_way_of_a_namespace_of_ones_own(shop: Premises, erin: Client, name: str, act: Act) -> None:
-    if name == "dead_act":
-        form = shop.said(act.form) | {"letter": f"{POOL}/{BANK}/{QUEUE}/{shop.ids[JobState.DEAD]}", "namespace": BANK}
-    else:
-        form = shop.said(act.form)
-    before = prepare(shop, name)[:4]
-
-    erin.post(shop.url(name, namespace=BANK, of=act.of), form)
-
-    assert shop.whole_state()[:4] == before
 
 
 @pytest.mark.parametrize("path", ["/dead/", "/dead/more"])

@@ -11,13 +11,27 @@ from django.urls import reverse
 from tests.dashboard.people import People
 
 from .premises import Premises, text_of
-from .tables import DELAYED, EACH_PAGE, JSON, LIVE, PAGES, SECRETS
+from .tables import ACTS, DELAYED, EACH_PAGE, JSON, LIVE, PAGES, SECRETS
 
 pytestmark = pytest.mark.django_db
 
 
 @EACH_PAGE
-def test_who_may_look_is_shown_it(shop: Premises, people: People, erin: Client, name: str) -> None:
+def test_who_may_look_is_shown_it_and_who_may_not_is_shown_nothing(
+    shop: Premises, people: People, erin: Client, name: str
+) -> None:
+    """One shop for all of them: nothing of what is shown to some may be kept, and shown to others."""
+    before = shop.whole_state()
+
+    who_may_is_shown_it(shop, people, erin, name)
+    who_is_in_another_namespace_or_in_none_is_shown_nothing(shop, people, name)
+    nobody_is_sent_to_the_sign_in(shop, people, name)
+    it_is_only_read(shop, people, name)
+
+    assert shop.whole_state() == before
+
+
+def who_may_is_shown_it(shop: Premises, people: People, erin: Client, name: str) -> None:
     page, url = PAGES[name], shop.url(name)
     readers = {
         "alice": (people.alice.browser, page.alice),
@@ -32,8 +46,7 @@ def test_who_may_look_is_shown_it(shop: Premises, people: People, erin: Client, 
         assert status != 200 or shop.said({"": page.sees})[""] in text_of(answer), who
 
 
-@EACH_PAGE
-def test_who_is_in_another_namespace_or_in_none_is_shown_nothing(shop: Premises, people: People, name: str) -> None:
+def who_is_in_another_namespace_or_in_none_is_shown_nothing(shop: Premises, people: People, name: str) -> None:
     page, url, query = PAGES[name], shop.url(name), shop.said(PAGES[name].query)
     secrets = {*SECRETS, *shop.ids.values()} - {*query.values()}
 
@@ -45,14 +58,22 @@ def test_who_is_in_another_namespace_or_in_none_is_shown_nothing(shop: Premises,
         assert [secret for secret in secrets if secret in told] == []
 
 
-@EACH_PAGE
-def test_nobody_is_sent_to_the_sign_in(shop: Premises, people: People, name: str) -> None:
+def nobody_is_sent_to_the_sign_in(shop: Premises, people: People, name: str) -> None:
     url = shop.url(name)
 
     for headers in ({}, LIVE, JSON):
         answer = people.nobody.get(url, headers=headers)
         assert (answer.status_code, answer.content) == (302, b"")
         assert answer["Location"] == f"/login/?next={url}"
+
+
+def it_is_only_read(shop: Premises, people: People, name: str) -> None:
+    browser, url = people.alice.browser, shop.url(name)
+
+    assert browser.get(url, PAGES[name].query).status_code != 405
+    if name not in ACTS:
+        assert browser.post(url).status_code == 405
+    assert [browser.put(url).status_code, browser.delete(url).status_code] == [405, 405]
 
 
 @pytest.mark.parametrize("kind", ["backlog", "throughput"])
