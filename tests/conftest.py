@@ -97,12 +97,6 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist's t
         return next((name for folder, name in SHARING.items() if path.startswith(folder)), path)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Spark starts sooner with what Java has left (queues/reports/class_archive.py), of earlier runs of tests, too."""
-    if config.pluginmanager.hasplugin("cacheprovider"):
-        os.environ.setdefault("TASKQ_JAVA_ARCHIVES", str(config.cache.mkdir("java")))
-
-
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     config.option.loadscopereorder = False
     return Scheduling(config, log)

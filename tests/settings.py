@@ -40,6 +40,8 @@ report without these settings, and checks its figures."""
 (PRIVATE_DIR / "spark").mkdir()
 (PRIVATE_DIR / "spark" / "spark-defaults.conf").write_text(SPARK_DEFAULTS)
 os.environ["SPARK_CONF_DIR"] = str(PRIVATE_DIR / "spark")
+# To leave its classes, Java takes longer than the few reports of a run of tests could win.
+os.environ.setdefault("TASKQ_JAVA_ARCHIVES", "none")
 # The second compiler comes too late, too, and to verify Spark's classes is a twelfth of what a report takes.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)

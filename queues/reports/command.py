@@ -32,6 +32,8 @@ BRIEF_BYTES: Final = 256 << 20
 """Of files of the lake, some 18 million events: up to there Java does without the compiler for its fastest code. A day
 of 11 million took 45 s in place of 53 s, and 1.8 GiB in place of 3.2 GiB, on two cores."""
 
+NO_ARCHIVES: Final = "none"
+
 OLD_S: Final = 86_400
 """Scratch of a run that was killed goes when it is a day old."""
 
@@ -165,7 +167,7 @@ def _bytes_of(lake: str, days: Sequence[date]) -> int:
 def _archives(out: Storage) -> Path | None:
     """Where Java's classes are kept: where TASKQ_JAVA_ARCHIVES says, or beside reports on this machine's disk."""
     if named := os.environ.get("TASKQ_JAVA_ARCHIVES"):
-        return Path(named).absolute()
+        return None if named == NO_ARCHIVES else Path(named).absolute()
     return Path(out.root).absolute() / class_archive.FOLDER if out.is_local else None
 
 
