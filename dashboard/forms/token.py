@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.error_messages import input_message
 from queues.services.errors import InvalidArgumentError
+from queues.services.tokens.limit_settings import LIMIT_MAX, Limit
 from queues.services.tokens.managing import check_description
-from queues.services.tokens.rate_limits import LIMIT_MAX, Limit
 from queues.services.tokens.secrets import SECRET_MAX_LENGTH, check_secret
 
 from .durations import DurationField

@@ -19,7 +19,7 @@ from queues.engine.errors import LimitReachedError, TaskqError
 from queues.engine.values import LimitTaken, RequestLimit
 from queues.services.errors import InvalidTokenError
 from queues.services.tokens.authentication import Access
-from queues.services.tokens.rate_limits import RateKind, limit_of
+from queues.services.tokens.limit_settings import RateKind, limit_of
 
 from .context import ApiContext
 from .handlers.admin import metrics

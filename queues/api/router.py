@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from queues.services.tokens.rate_limits import RateKind
+from queues.services.tokens.limit_settings import RateKind
 
 from .context import ApiContext
 from .http.errors import MethodNotAllowedError, RouteNotFoundError

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from queues.services.schedules.checking import QUEUE_WORDS
-from queues.services.tokens.rate_limits import RateKind
+from queues.services.tokens.limit_settings import RateKind
 
 from .handlers import (
     admin,

@@ -1,7 +1,7 @@
 """Delivers the jobs of queues to URLs: what `manage.py runpusher` runs.
 
-`pusher` follows the endpoints in the database and keeps an `EndpointRunner` for each; a runner (`endpoint_runner`)
-consumes its queue like any consumer, posts each job (`request_headers`, `queues.http_client`) and ends it by what the
-receiver answered (`verdicts`). `recorder` keeps the latest deliveries and counts them. Calls services; called by the
+`service` follows the endpoints in the database and keeps an `EndpointRunner` for each; a runner (`delivery`) consumes
+its queue like any consumer, posts each job (`request_headers`, `queues.http_client`) and ends it by what the receiver
+answered (`verdicts`). `recorder` keeps the latest deliveries and counts them. Calls services; called by the
 command.
 """

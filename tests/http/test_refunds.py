@@ -21,7 +21,7 @@ from queues.engine import AsyncEngine, PublishOptions, open_async_engine, pause,
 from queues.engine.keys import limit_key
 from queues.services.policies import NO_POLICY, EffectivePolicy
 from queues.services.tokens.authentication import Access
-from queues.services.tokens.rate_limits import Limit
+from queues.services.tokens.limit_settings import Limit
 from tests.engine.loop import until, until_it_is_so
 from tests.engine.topologies import cluster, empty_cluster
 

@@ -18,8 +18,8 @@ from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.errors import InvalidTokenError, MetadataUnavailableError, PoolNotFoundError
 from queues.services.tokens import authentication
 from queues.services.tokens.authentication import Access, authorise, peek_access
+from queues.services.tokens.limit_settings import Limit
 from queues.services.tokens.managing import NewToken, create_token, list_tokens, revoke_token, set_limit
-from queues.services.tokens.rate_limits import Limit
 from tests.support.clock import ManualClock
 from tests.support.database import url_of_database
 from tests.support.outage import database_away

@@ -18,8 +18,8 @@ from queues.pools.ttl_cache import TtlCache, forget_everything
 from queues.services.policies import peek_policy, policy_for
 from queues.services.tokens import authentication
 from queues.services.tokens.authentication import authorise, peek_access
+from queues.services.tokens.limit_settings import Limit
 from queues.services.tokens.managing import NewToken, create_token, delete_limit, revoke_token, set_limit
-from queues.services.tokens.rate_limits import Limit
 from tests.engine.loop import until
 from tests.support.clock import ManualClock
 from tests.support.loops import run_async

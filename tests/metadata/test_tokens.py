@@ -16,6 +16,7 @@ from queues.services.errors import (
     TokenExistsError,
     TokenNotFoundError,
 )
+from queues.services.tokens.limit_settings import Limit
 from queues.services.tokens.managing import (
     NewToken,
     create_token,
@@ -26,7 +27,6 @@ from queues.services.tokens.managing import (
     revoke_token,
     set_limit,
 )
-from queues.services.tokens.rate_limits import Limit
 from queues.services.tokens.secrets import split_token
 
 from .conftest import SECRET

@@ -27,7 +27,7 @@ from queues.engine import (
 )
 from queues.engine.keys import QueueKeys
 from queues.models import Namespace, Pool, PushEndpoint
-from queues.push.pusher import Pusher
+from queues.push.service import Pusher
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from queues.services.push.records import DeliveryRecord, unpack_record
 from tests.engine.loop import until_it_is_so
@@ -80,7 +80,7 @@ class World:
 @pytest.fixture
 def world(transactional_db: None, redis_url: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     for rhythm in ("FOLLOW", "WRITE", "BEAT"):
-        monkeypatch.setattr(f"queues.push.pusher.{rhythm}_EVERY_S", 0.1)
+        monkeypatch.setattr(f"queues.push.service.{rhythm}_EVERY_S", 0.1)
     settings.TASKQ_PUSH_ALLOWED_NETWORKS = [ip_network("127.0.0.0/8")]
     Namespace.objects.create(pool=Pool.objects.get(name="default"), name="shop")
     engine = open_engine(redis_url)

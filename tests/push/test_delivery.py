@@ -18,7 +18,7 @@ import pytest
 from queues.engine import JobState, list_limit_keys
 from queues.http_client import Response
 from queues.models import Namespace, PushEndpoint, QueuePolicy
-from queues.push.pusher import Pusher
+from queues.push.service import Pusher
 from queues.push.verdicts import RETRY_AFTER_MAX_S, fallback_delay_ms, judge, read_retry_after
 from queues.services.push.endpoints import rotate_secret
 from tests.engine.loop import until as until_true
@@ -307,7 +307,7 @@ def test_limits_of_keys_hold_for_pushers_too(world: World) -> None:
 def test_the_rate_is_bounded_for_all_pushers_together(
     world: World, monkeypatch: pytest.MonkeyPatch, counts_in_call: bool
 ) -> None:
-    from queues.push.pusher import Pusher
+    from queues.push.service import Pusher
 
     real = Pusher._engine
 
@@ -334,9 +334,9 @@ def test_the_rate_is_bounded_for_all_pushers_together(
 
 
 def test_leases_are_extended_while_a_receiver_takes_its_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("queues.push.endpoint_runner.LEASE_S", 1)
-    monkeypatch.setattr("queues.push.endpoint_runner.LEASE_MIN_S", 1)
-    monkeypatch.setattr("queues.push.pusher.EXTEND_EVERY_S", 0.1)
+    monkeypatch.setattr("queues.push.delivery.LEASE_S", 1)
+    monkeypatch.setattr("queues.push.delivery.LEASE_MIN_S", 1)
+    monkeypatch.setattr("queues.push.service.EXTEND_EVERY_S", 0.1)
 
     async def test() -> None:
         gate = asyncio.Event()
@@ -545,7 +545,7 @@ def test_bodies_in_memory_are_bounded_and_no_endpoint_is_kept_waiting(world: Wor
 def test_an_ack_that_redis_did_not_take_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from queues.engine import AsyncEngine, StoreUnavailableError
 
-    monkeypatch.setattr("queues.push.endpoint_runner.SETTLE_PAUSE_S", 0.01)
+    monkeypatch.setattr("queues.push.delivery.SETTLE_PAUSE_S", 0.01)
     real, refused = AsyncEngine.run, list[str]()
 
     async def run(engine: AsyncEngine, work: Any) -> Any:
@@ -590,7 +590,7 @@ def test_a_host_without_open_files_left_burns_no_try(world: World, monkeypatch: 
 
     from queues.http_client import HttpClient
 
-    monkeypatch.setattr("queues.push.endpoint_runner.PAUSE_S", 0.01)
+    monkeypatch.setattr("queues.push.delivery.PAUSE_S", 0.01)
     real, refused = HttpClient._open, list[str]()
 
     async def connect(client: HttpClient, address: str) -> Any:

@@ -17,7 +17,7 @@ from queues.http_client.connection import BODY_KEPT_BYTES, BODY_READ_BYTES, BODY
 from queues.http_client.headers import HEADERS_MAX
 from queues.http_client.urls import URL_MAX_CHARS
 from queues.models.push import CONCURRENCY_DEFAULT, CONCURRENCY_MAX, TIMEOUT_DEFAULT_S, TIMEOUT_MAX_S
-from queues.push.endpoint_runner import HELD_MAX_BYTES, LEASE_S
+from queues.push.delivery import HELD_MAX_BYTES, LEASE_S
 from queues.push.verdicts import HOLD_OFF_MAX_S, RETRY_AFTER_MAX_S
 from queues.services.push.records import REQUEST_BODY_BYTES, RESPONSE_BODY_BYTES
 from queues.services.push.secrets import key_of, new_secret

@@ -127,7 +127,7 @@ def _assembled(header: Header, script: lua.Block, libraries: _Libraries, args: i
 def _limited(name: str, header: Header, script: lua.Block, libraries: _Libraries) -> str:
     """The same for a token whose requests are limited, counted in the same call (`scripts.load_limited`)."""
     keys, args = (*_LIMITED_KEYS, *header.keys), (*_LIMITED_ARGS, *header.args)
-    begin, end = libraries.limits("before"), libraries.limits("after")
+    begin, end = libraries.limits("refuse_or_cut"), libraries.limits("count")
     if "count" in header.args:
         begin[-1].body.body += _statements("count = free")
     counts = ", ".join(f"{word} = {ahead}" for word, ahead in header.counts.items())

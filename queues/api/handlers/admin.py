@@ -14,10 +14,10 @@ from queues.services.activity import ActivityAction, note_activity
 from queues.services.errors import PoolNotFoundError
 from queues.services.permissions import check_visible, list_visible, visible_names
 from queues.services.pools.managing import list_pools
+from queues.services.tokens import limit_settings as limit_service
 from queues.services.tokens import managing as token_service
-from queues.services.tokens import rate_limits as limit_service
+from queues.services.tokens.limit_settings import Limit, delete_limit, get_limit, set_limit
 from queues.services.tokens.managing import note_new_token, note_token_act
-from queues.services.tokens.rate_limits import Limit, delete_limit, get_limit, set_limit
 from queues.services.tokens.secrets import DEFAULT_POOL, split_token
 
 from ..context import ApiContext

@@ -22,7 +22,7 @@ from queues.services.jobs.publishing import (
     republish_job,
 )
 from queues.services.jobs.publishing import publish_bulk as publish_bulk_jobs
-from queues.services.tokens.rate_limits import limited
+from queues.services.tokens.limit_settings import limited
 
 from ..context import ApiContext
 from ..http.errors import ParameterError

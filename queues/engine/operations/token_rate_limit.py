@@ -1,9 +1,9 @@
 """A token's limit: so many requests per interval, counted in Redis, so that it holds across processes and hosts.
 
 Where one server holds all keys, a request is counted by the call that carries it out (`limited`): it is refused by
-lua/token_limit/before.lua and counted by lua/token_limit/after.lua. In a Redis Cluster the count and the queue are in
-different slots, which no call may join: there a request is counted before it (`take_token_limit`), and uncounted if it
-came to nothing (`give_back_token_limit`).
+lua/token_limit/refuse_or_cut.lua and counted by lua/token_limit/count.lua. In a Redis Cluster the count and the queue
+are in different slots, which no call may join: there a request is counted before it (`take_token_limit`), and uncounted
+if it came to nothing (`give_back_token_limit`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from queues.http_client import client_tls
-from queues.push.pusher import Pusher
+from queues.push.service import Pusher
 from queues.supervision import HEARTBEAT
 
 DRAIN_S: Final = 20.0

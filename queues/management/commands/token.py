@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from queues.management.verbs import VerbCommand
 from queues.services.activity import ActivityAction
 from queues.services.errors import LimitNotFoundError
+from queues.services.tokens.limit_settings import Limit
 from queues.services.tokens.managing import (
     create_token,
     delete_limit,
@@ -22,7 +23,6 @@ from queues.services.tokens.managing import (
     revoke_token,
     set_limit,
 )
-from queues.services.tokens.rate_limits import Limit
 
 
 class Command(VerbCommand):

@@ -33,7 +33,7 @@ from queues.engine.operation import Operation, Plan
 from queues.engine.values import Dependency, DependencyFailure, HashedOnce, KeyMode, Published, PublishOptions
 
 from ..policies import EffectivePolicy
-from ..tokens.rate_limits import limited
+from ..tokens.limit_settings import limited
 
 
 @dataclass(frozen=True, kw_only=True)

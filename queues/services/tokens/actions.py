@@ -7,8 +7,8 @@ from django.db import transaction
 from ..activity import ActivityAction, note_activity
 from ..errors import NamespaceNotFoundError, TokenNotFoundError
 from ..permissions import Right, User, check_right, sees_everything
+from .limit_settings import Limit, check_limit, set_limit
 from .managing import NewToken, create_token, note_new_token, revoke_token
-from .rate_limits import Limit, check_limit, set_limit
 
 
 def create_token_by_hand(

@@ -13,8 +13,8 @@ from queues.pools.cache_invalidation import NoticeKind, subscribe, subscribe_to_
 from queues.pools.ttl_cache import TtlCache
 
 from ..errors import InvalidTokenError
+from .limit_settings import Limit
 from .managing import NOTE_USE_EVERY_S, note_use
-from .rate_limits import Limit
 from .secrets import digest_of
 
 

@@ -23,7 +23,7 @@ from ..activity import ActivityAction, note_activity
 from ..errors import InvalidArgumentError, TokenExistsError
 from ..permissions import User
 from ..pools.managing import find_pool_row
-from .rate_limits import Limit, delete_limit, get_limit, list_limits, set_limit
+from .limit_settings import Limit, delete_limit, get_limit, list_limits, set_limit
 from .secrets import check_secret, digest_of, display_token, find_token_rows, new_public_id, new_secret, split_token
 
 __all__ = [

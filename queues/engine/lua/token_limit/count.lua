@@ -1,5 +1,5 @@
--- What stands behind such a script (before.lua). It counts last: a write before the script's own would open a full Redis to
--- those.
+-- What stands behind such a script (refuse_or_cut.lua). It counts last: a write before the script's own would open a full
+-- Redis to those.
 local ahead = counts[reply[1]]
 if not ahead then return reply end
 local counted = asked == 1 and 1 or #reply - ahead

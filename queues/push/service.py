@@ -1,5 +1,5 @@
 """All push endpoints in one process: follows them in the database, writes down what happens, says that it lives.
-`endpoint_runner` posts the jobs.
+`delivery` posts the jobs; a test request of the dashboard is posted here.
 
 Any number of processes may do this side by side: each is only a consumer. What holds for all of them together
 (concurrency, rate) is counted in Redis.
@@ -33,7 +33,7 @@ from queues.services.pools.managing import list_pools
 from queues.services.push.endpoint_plans import PushJob, PushPlan, claim_test, pause_gone, read_plan
 from queues.services.push.endpoints import address_rules
 
-from .endpoint_runner import EndpointRunner
+from .delivery import EndpointRunner
 from .recorder import TEST_DELIVERED, TEST_FAILED, Happened, Recorder
 from .request_headers import test_headers
 from .runner_context import Bodies, RunnerContext
