@@ -77,8 +77,8 @@ class Chart {
     this.take(JSON.parse(text));
   }
 
-  miss() {
-    if (!this.data) this.plot.replaceChildren(html("p", { className: "chart-none" }, word("away")));
+  miss(why) {
+    if (!this.data) this.plot.replaceChildren(html("p", { className: "chart-none" }, why || word("noAnswer")));
   }
 
   take(told) {

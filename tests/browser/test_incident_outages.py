@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from queues.embedded import EmbeddedRedis
 from queues.management.demo_incidents import SCENARIOS
-from tests.browser.looking import find_barriers, keep_picture
+from tests.browser.looking import SOON_MS, find_barriers, keep_picture
 from tests.browser.service import Shop, open_shop
 from tests.browser.test_incidents import CLICKS_MAX, SEEDED, Walk, demo
 from tests.browser.watching import Watch
@@ -99,6 +99,7 @@ def test_the_cause_of_an_outage_is_two_clicks_away(
         expect(away).to_contain_text("No answer from Redis since", timeout=1_000 * SCENARIOS[name].within_s)
         keep_picture(page, f"outage-{name}-live-desktop")
         walk.click(page.get_by_role("navigation", name="Main").get_by_role("link", name="Overview"))
+        expect(page.locator(".chart-none").first).to_have_text("Redis does not answer", timeout=SOON_MS)
     line = page.locator(".incident-list li").filter(has_text=outage.says, has_not_text="no longer seen")
     expect(line).to_be_visible(timeout=2_000 * SCENARIOS[name].within_s)
     keep_picture(page, f"outage-{name}-overview-desktop")

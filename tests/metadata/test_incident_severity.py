@@ -32,6 +32,7 @@ EXAMPLES: tuple[tuple[str, str, int, float, float, IncidentSeverity], ...] = (
     ("20 of 1,000 leases expired", "leases_expiring", 20, 5, 0.02, INFO),
     ("every lease expires", "leases_expiring", 100, 5, 1.0, CRITICAL),
     ("5,000 jobs of a paused queue", "paused", 5_000, 600, 0.0, INFO),
+    ("Redis found away just now", "redis_away", 0, 0, 1.0, WARNING),
     ("Redis away, nobody knows how many jobs", "redis_away", 0, 1, 1.0, CRITICAL),
     ("no pump, nothing to move", "pump_away", 0, 2, 1.0, WARNING),
     ("no pump, 2,000 delayed jobs", "pump_away", 2_000, 0.5, 1.0, CRITICAL),

@@ -11,7 +11,8 @@ the job-minute: 300 jobs that wait for a minute, or five that wait for an hour.
     info        less
 
 What concerns a whole pool stops jobs that nobody could count, so it counts as FLOORS jobs at least. Kinds in which no
-job is harmed have a ceiling (CEILINGS). The table of examples is in `docs/incidents.md`.
+job is harmed have a ceiling (CEILINGS), and a Redis that does not answer a least time (UNANSWERED_MINUTES). The table
+of examples is in `docs/incidents.md`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ MINUTES_MAX: Final = 60.0
 AT_REST_SHARE: Final = 0.02
 """Share failing of a queue whose dead letters are still there, though none has died lately."""
 
+UNANSWERED_MINUTES: Final = 0.05
+"""A Redis that is found not to answer has not done so for the time-out: at once a warning, critical after 18 s."""
+
 LOST_KINDS: Final = frozenset({IncidentKind.JOBS_DYING})
 """Their jobs do not go on by themselves."""
 
@@ -52,6 +56,8 @@ CEILINGS: Final[Mapping[IncidentKind, IncidentSeverity]] = {
     IncidentKind.REPORT_FAILED: IncidentSeverity.WARNING,
 }
 
+_UNANSWERED_KINDS: Final = frozenset({IncidentKind.REDIS_AWAY, IncidentKind.REDIS_UNUSABLE})
+
 RANKS: Final[Mapping[str, int]] = {severity.value: rank for rank, severity in enumerate(IncidentSeverity)}
 """The worst first."""
 
@@ -59,7 +65,8 @@ RANKS: Final[Mapping[str, int]] = {severity.value: rank for rank, severity in en
 def impact_of(finding: Finding, *, now: datetime, since: datetime | None = None) -> float:
     """Job-minutes. `since`: when its incident began, if it has one."""
     began = finding.since if since is None else min(since, finding.since)
-    lasted = max(0.0, (now - began).total_seconds() / 60)
+    least = UNANSWERED_MINUTES if finding.kind in _UNANSWERED_KINDS else 0.0
+    lasted = max(least, (now - began).total_seconds() / 60)
     minutes = MINUTES_MAX if finding.kind in LOST_KINDS else min(lasted, MINUTES_MAX)
     return max(finding.size, FLOORS.get(finding.kind, 0)) * minutes * min(1.0, max(0.0, finding.share))
 

@@ -34,7 +34,7 @@ class Source {
         if (isNew) for (const taker of this.takers.keys()) this.give(taker);
       } else {
         this.wait = this.slower();
-        if (response.status !== 304) this.miss();
+        if (response.status !== 304) this.miss(await whatWasWrong(response));
       }
     } catch {
       this.wait = this.slower();
@@ -53,8 +53,8 @@ class Source {
     taker.take(JSON.parse(this.text)); // each its own: what draws may write into it
   }
 
-  miss() {
-    for (const taker of this.takers.keys()) taker.miss();
+  miss(why) {
+    for (const taker of this.takers.keys()) taker.miss(why);
   }
 
   schedule() {
@@ -64,7 +64,16 @@ class Source {
   }
 }
 
-// `taker`: an object with take(data) and miss(). `every`: ms; 0: once is enough.
+// What the server says of an error; undefined: what came is not of ours.
+async function whatWasWrong(response) {
+  try {
+    return (await response.json()).error;
+  } catch {
+    return undefined;
+  }
+}
+
+// `taker`: an object with take(data) and miss(why). `every`: ms; 0: once is enough.
 export function subscribe(taker, url, every = EVERY_MS) {
   let source = sources.get(url);
   if (!source) sources.set(url, (source = new Source(url)));
