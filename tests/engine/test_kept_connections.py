@@ -146,7 +146,7 @@ def test_few_are_kept_and_a_pool_of_one_connection_serves_all(own_redis: Embedde
 def test_replies_that_take_long_are_waited_for_asleep(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_internals, "_PROCESSORS", 2)
     kept = KeptConnections(engine.client)
-    sleep, ping = packed("BLPOP", "nobody-pushes", "0.005"), packed("PING")
+    sleep, ping = packed("BLPOP", "nobody-pushes", "0.05"), packed("PING")
 
     assert kept.ask([sleep, ping, ping], commands=3) == [None, b"PONG", b"PONG"]
     (connection,) = kept._free

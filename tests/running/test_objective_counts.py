@@ -97,10 +97,9 @@ def test_a_queue_that_burns_is_found_until_it_is_over(engine: Engine, orders: Na
     found = find_burning_objectives(pool=DEFAULT_POOL, now=at + timedelta(minutes=5))
     assert found is not None
     assert [(one.namespace, one.queue, one.size, one.share) for one in found] == [("orders", "late", 8, 0.5)]
-    assert found[0].since == at - timedelta(minutes=55)
-    assert found[0].facts["text"] == (
-        "The error budget burns 50 times too fast: in the last 1h, 8 of 16 deliveries came later than after 1 s."
-    )
+    assert found[0].since == at + timedelta(minutes=5), "the end of the first five minutes with a late one"
+    told = {name: found[0].facts[name] for name in ("burn_rate", "window", "late", "total", "objective_s")}
+    assert told == {"burn_rate": 50, "window": "1h", "late": 8, "total": 16, "objective_s": 1}
     assert find_burning_objectives(pool=DEFAULT_POOL, now=at + timedelta(minutes=25)) is None  # no pump counts
     role.tick(engine, START_MS + 10 * MINUTE_MS)
     assert find_burning_objectives(pool=DEFAULT_POOL, now=at + timedelta(minutes=10)) != []  # the half hour burns
