@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,8 @@ def test_the_styleguide_shows_each_part_with_its_html(people: People, settings: 
     for part in answer.context["parts"]:
         assert str(part.html) in answer.text, part.name
         assert html.escape(str(part.html)) in answer.text, part.name
+    ids = re.findall(r'\bid="([^"]+)"', answer.text)
+    assert [one for one, number in Counter(ids).items() if number > 1] == []
 
 
 @pytest.mark.django_db
