@@ -299,7 +299,11 @@ def _delete_jobs(row: PendingDeletion) -> tuple[int, Progress]:
         jobs = _still_of_same_attempt(place, jobs, row.request.get("attempts", {}))
     if order.state is JobState.DEAD:
         now = _deaths_of(place.pool, place.namespace, place.queue, [job.job_id for job in jobs])
-        jobs = [job for job in jobs if job.job_id in now and now[job.job_id] == row.request["deaths"].get(job.job_id)]
+        jobs = [
+            job
+            for job in jobs
+            if job.job_id in now and now[job.job_id] == row.request.get("deaths", {}).get(job.job_id)
+        ]
     return act_on_jobs(user=row.user, place=place, order=order, jobs=jobs) if jobs else 0, None
 
 
@@ -341,7 +345,7 @@ def _delete_queue(row: PendingDeletion) -> tuple[int, Progress]:
 def _delete_dead_letters(row: PendingDeletion) -> tuple[int, Progress]:
     asked = row.request["letters"]
     now = _deaths_of_letters(check_act_on_selected(user=row.user, verb=DeadVerb.DELETE, letters=asked))
-    letters = [one for one in asked if one in now and now[one] == row.request["deaths"].get(one)]
+    letters = [one for one in asked if one in now and now[one] == row.request.get("deaths", {}).get(one)]
     if not letters:
         return 0, None
     act_id = f"deletion-{row.pk}"
