@@ -226,12 +226,13 @@ def test_a_channel_chooses_kinds_and_namespace(sink: HttpSink, root: User, shop:
     by_path: dict[str, list[Any]] = {}
     for one in sink.received:
         by_path.setdefault(one.path.rpartition("/")[2], []).append(json.loads(one.body)["data"])
-    assert {path: sorted(data["kind"] for data in its) for path, its in by_path.items()} == {
-        "shop": ["no_consumer", "redis_away"],
-        "bank": ["redis_away"],
-        "redis": ["redis_away"],
+    # A Redis that is away is a warning at once, and critical a minute later: that is told as well.
+    assert {path: sorted(f"{data['kind']} {data['severity']}" for data in its) for path, its in by_path.items()} == {
+        "shop": ["no_consumer critical", "redis_away critical", "redis_away warning"],
+        "bank": ["redis_away critical", "redis_away warning"],
+        "redis": ["redis_away critical", "redis_away warning"],
     }
-    (of_bank,) = by_path["bank"]
+    of_bank = by_path["bank"][0]
     assert (of_bank["size"], of_bank["facts"]) == (0, {}), "a namespace learns nothing of others, nor where Redis is"
     assert by_path["redis"][0]["facts"] == {"trouble": "unix:///secret/place"}
 
