@@ -22,6 +22,7 @@ from queues.services.errors import (
     RoleTooLowError,
     TaskqError,
 )
+from tests.support.rows import in_one_test
 
 ERRORS: dict[str, tuple[TaskqError, int]] = {
     "namespace": (NamespaceNotFoundError(), 404),
@@ -87,7 +88,7 @@ def alice() -> Client:
     return browser
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@in_one_test("name", ERRORS)
 def test_an_error_is_a_page_a_fragment_or_json(alice: Client, name: str) -> None:
     error, status = ERRORS[name]
 

@@ -12,6 +12,7 @@ from django.test import Client
 
 from queues.models import Activity, Namespace, Pool
 from queues.services.activity import PAGE, ActivityAction, ActivityFilter, list_activity, note_activity
+from tests.support.rows import in_one_test
 
 from .people import BANK, SHOP, People
 
@@ -60,7 +61,7 @@ def test_an_act_is_shown_with_who_did_what_where(people: People) -> None:
     assert row.endswith("UTC alice respawned shop/mail 1,234 error: timeout")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("detail", "english", "chinese"),
     [
         ("all ready", "all ready", "全部就绪任务"),
@@ -117,7 +118,7 @@ def test_a_new_namespace_of_an_old_name_does_not_inherit_its_past(people: People
     assert len(shown(people.root.browser)) == 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "expected"),
     [
         ({}, 4),
@@ -176,7 +177,7 @@ def test_the_page_leads_to_older_entries_and_back(people: People) -> None:
     assert "data-live" not in older.split('id="main"')[1]
 
 
-@pytest.mark.parametrize("query", ["day=nonsense", "before=x", "before=-1", "who=%00", "before=" + "9" * 30])
+@in_one_test("query", ["day=nonsense", "before=x", "before=-1", "who=%00", "before=" + "9" * 30])
 def test_an_address_that_means_nothing_is_refused(people: People, query: str) -> None:
     assert people.alice.browser.get(f"/activity/?{query}").status_code == 400
 

@@ -22,6 +22,7 @@ from dashboard.job_bodies import (
     show_body,
 )
 from tests.support.growth import grows_linearly
+from tests.support.rows import in_one_test
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -53,7 +54,7 @@ def test_json_is_coloured_by_kind_of_value() -> None:
     assert kinds == [("name", '"a"'), ("string", '"x"'), ("number", "-1.5e3"), ("word", "null")]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("written", "shown"),
     [
         (r"\u4e2d", "中"),
@@ -98,12 +99,12 @@ def test_laying_out_json_changes_blanks_only(value: object) -> None:
     assert "".join(laid_out.split()) == "".join(text.split())
 
 
-@pytest.mark.parametrize("number", ["1e400", "0.1000000000000000055", "1" * 5_000, "-0", "1E+2"])
+@in_one_test("number", ["1e400", "0.1000000000000000055", "1" * 5_000, "-0", "1E+2"])
 def test_numbers_stay_as_they_were_written(number: str) -> None:
     assert lay_out_json(f"[{number}]") == f"[\n  {number}\n]"
 
 
-@pytest.mark.parametrize("text", ["[NaN]", "[1,]", "{'a': 1}", "[", "", "word", '"a string"', "12", '["a\n"]'])
+@in_one_test("text", ["[NaN]", "[1,]", "{'a': 1}", "[", "", "word", '"a string"', "12", '["a\n"]'])
 def test_what_is_no_json_object_or_array_stays_text(text: str) -> None:
     assert lay_out_json(text) is None
     assert show_body(text.encode()).form is BodyForm.TEXT
@@ -155,7 +156,7 @@ def test_text_can_be_read_as_hex_and_not_as_json() -> None:
     assert show_body(b"hello", form=BodyForm.JSON).form is BodyForm.TEXT
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "marked"),
     [
         ("a\u202egnp.exe", "U+202E"),
@@ -244,7 +245,7 @@ HOSTILE: Final = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@in_one_test("name", HOSTILE)
 def test_showing_a_body_takes_linear_time(name: str) -> None:
     first, repeated, last = HOSTILE[name]
 

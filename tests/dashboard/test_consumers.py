@@ -12,6 +12,7 @@ from queues.models import Namespace, Pool
 from queues.pools.ttl_cache import forget_recent
 from queues.services.consumers import reading as service
 from queues.services.consumers.reading import ConsumerState, read_consumers
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -148,7 +149,7 @@ def test_a_superuser_sees_all_and_may_choose(engine: Engine, alice: User) -> Non
     assert {row.consumer for row in read_consumers(user=root, namespace="default/bank").consumers} == {"clerk"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "names"),
     [
         ("?q=MAIL", {"mailer"}),

@@ -15,6 +15,7 @@ from queues.engine import JobState, count_jobs
 from queues.pools import engine_for
 from queues.services.dead_letters import actions as dead_acts
 from tests.support.burying import bury
+from tests.support.rows import in_one_test
 
 from .people import People
 
@@ -78,7 +79,7 @@ def test_they_are_grouped_by_error_by_queue_and_by_day(people: People) -> None:
     assert "bank" not in text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "count"),
     [
         ({"error": "TIMEOUT"}, 2),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dashboard.durations import DurationError, parse_duration, write_duration
+from tests.support.rows import in_one_test
 
 MOST: int = 4_294_967_295
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "seconds"),
     [
         ("0", 0),
@@ -29,7 +30,7 @@ def test_a_length_of_time_is_read_with_its_unit(text: str, seconds: int) -> None
     assert parse_duration(text, most_s=MOST) == seconds
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "says"),
     [
         ("", "Write a length of time"),
@@ -52,7 +53,7 @@ def test_what_is_wrong_with_one_is_said(text: str, says: str) -> None:
         parse_duration(text, least_s=60, most_s=MOST)
 
 
-@pytest.mark.parametrize("seconds", [0, 1, 59, 60, 90, 3_600, 5_401, 86_400, 90_061, MOST])
+@in_one_test("seconds", [0, 1, 59, 60, 90, 3_600, 5_401, 86_400, 90_061, MOST])
 def test_what_is_written_is_read_again(seconds: int) -> None:
     assert parse_duration(write_duration(seconds), most_s=MOST) == seconds
 

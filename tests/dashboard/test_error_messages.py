@@ -10,6 +10,7 @@ from django.test import Client
 
 from dashboard.error_messages import InputError, input_message
 from queues.engine.errors import InvalidArgumentError
+from tests.support.rows import in_one_test
 
 from .people import People
 
@@ -64,7 +65,7 @@ def is_chinese(answer: object) -> bool:
     return re.search("[\\u4e00-\\u9fff]", told(html)) is not None and english(told(html)) == set()
 
 
-@pytest.mark.parametrize("field", PUBLISHED)
+@in_one_test("field", PUBLISHED)
 def test_a_wrong_option_of_a_job_is_told_in_chinese_beside_its_field(chinese: Client, field: str) -> None:
     answer = chinese.post(f"{QUEUE}publish/", {"body": "b", "encoding": "text", field: PUBLISHED[field]})
 
@@ -82,7 +83,7 @@ def test_wrong_attributes_are_told_in_chinese(chinese: Client, attributes: str) 
     assert 'id="id_attributes_error"' in answer.text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "wrong", [{"tries": "0"}, {"backoff": "often"}, {"ttl_s": "99999999999"}, {"ttr_s": "x"}, {"max_in_flight": "-1"}]
 )
 def test_a_wrong_policy_is_told_in_chinese(chinese: Client, wrong: dict[str, str]) -> None:
@@ -92,7 +93,7 @@ def test_a_wrong_policy_is_told_in_chinese(chinese: Client, wrong: dict[str, str
     assert is_chinese(answer)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "wrong",
     [
         {"act": "reschedule"},
@@ -112,7 +113,7 @@ def test_an_act_that_makes_no_sense_is_told_in_chinese(chinese: Client, wrong: d
     assert is_chinese(answer)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "url",
     [
         "/dead/?queue=a/b",

@@ -9,6 +9,7 @@ import pytest
 from dashboard.exception_lines import LINE_MAX, exception_line
 from queues.engine.error_texts import cut_error
 from taskq.outcomes import describe
+from tests.support.rows import in_one_test
 
 PYTHON = """Traceback (most recent call last):
   File "/app/worker.py", line 31, in run
@@ -49,7 +50,7 @@ CUT = """Traceback (most recent call last):
 """
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "line"),
     [
         ("", ""),
@@ -108,7 +109,7 @@ CALLS = "".join(f'  File "/app/deep.py", line {number}, in call\n    call({numbe
 MORE = "[SQL: 1]\n" * 400
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "line"),
     [
         (f"Traceback (most recent call last):\n{CALLS}shop.Closed: order 17\n", "shop.Closed: order 17"),

@@ -16,6 +16,7 @@ from queues.models import Activity, AlertChannel, Incident, IncidentKind
 from queues.services.incident_watch.watch import look_around
 from queues.services.incidents.findings import Finding, Look
 from queues.services.incidents.recording import RESOLVE_AFTER_LOOKS, record_look
+from tests.support.rows import in_one_test
 
 from .people import BANK, POOL, SHOP, People
 from .surveyor import Surveyor, now_of
@@ -361,7 +362,7 @@ def test_the_secret_of_a_webhook_is_shown_once(people: People) -> None:
     assert people.root.browser.post(f"/alerts/{pk}/", {**options, "enabled": "on"}).status_code == 302
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("wrong", "words"),
     [
         ({"url": "http://10.0.0.1/"}, "public addresses only"),

@@ -10,6 +10,7 @@ from django.test import Client
 
 from queues.engine import JobState
 from tests.support.burying import bury
+from tests.support.rows import in_one_test
 
 from .people import POOL, SHOP, People
 
@@ -71,7 +72,7 @@ def test_a_permission_of_ones_own_opens_nothing_that_one_does_not_see(people: Pe
     assert people.dave.browser.post(f"{HERS}pause").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["", "now", "jobs", "policy/", "publish/", f"jobs/{'0' * 26}/"])
+@in_one_test("path", ["", "now", "jobs", "policy/", "publish/", f"jobs/{'0' * 26}/"])
 def test_what_is_hidden_and_what_is_not_there_look_the_same(people: People, path: str) -> None:
     bury(SHOP, "mail", ["the glass broke"])
     answers = [

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from tests.support.burying import bury
+from tests.support.rows import in_one_test
 
 from .people import POOL, SHOP, People
 
@@ -68,7 +69,7 @@ GETS = (
 
 
 @pytest.mark.usefixtures("refusing")
-@pytest.mark.parametrize(("path", "fields"), POSTS)
+@in_one_test(("path", "fields"), POSTS)
 def test_a_form_with_it(people: People, path: str, fields: dict[str, str]) -> None:
     bury(SHOP, "mail", ["boom"])
     for person in (people.alice, people.root):
@@ -76,7 +77,7 @@ def test_a_form_with_it(people: People, path: str, fields: dict[str, str]) -> No
 
 
 @pytest.mark.usefixtures("refusing")
-@pytest.mark.parametrize("path", GETS)
+@in_one_test("path", GETS)
 def test_an_address_with_it(people: People, path: str) -> None:
     for person in (people.alice, people.root):
         assert person.browser.get(path).status_code in (200, 302, 400, 403, 404)

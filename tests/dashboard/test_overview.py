@@ -13,6 +13,7 @@ from queues.engine import Engine, PublishOptions, ack, consume, publish
 from queues.models import Namespace, Pool, QueuePolicy
 from queues.pools.ttl_cache import forget_recent
 from tests.support.redis_servers import version_of
+from tests.support.rows import in_one_test
 
 from .people import BANK, SHOP, People
 from .queue_pages.hostile import THEME
@@ -270,7 +271,7 @@ def test_sums_of_a_superuser_are_those_of_the_whole_pool(engine: Engine, surveyo
     assert chart(people.root.browser, "backlog")["ready"][-1] == 7
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "query", ["range=0", "range=9999h", "range=", "from=1&to=x", "from=-1&to=1", "from=٣&to=٤", f"from=1&to={'9' * 99}"]
 )
 def test_a_time_that_cannot_be_read_is_the_usual_one(query: str, people: People) -> None:

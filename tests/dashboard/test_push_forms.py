@@ -11,6 +11,7 @@ from django.test import Client
 from queues.models import Activity, PushEndpoint
 from queues.services.push.endpoints import MASK, EndpointOptions, save_endpoint
 from queues.services.push.secrets import unseal
+from tests.support.rows import in_one_test
 
 from .people import POOL, SHOP, People
 
@@ -67,7 +68,7 @@ def test_a_form_makes_an_endpoint_and_shows_its_secret_once(alice: Client) -> No
     assert noted() == [("alice", "push_created", "orders")]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("change", "field", "words"),
     [
         ({"url": ""}, "url", "This field is required."),

@@ -13,6 +13,7 @@ from queues.engine import Dependency, Engine, PublishOptions, ack_attempt, consu
 from queues.models import Namespace, QueuePolicy
 from queues.services.queues import listing as queue_list
 from queues.services.queues.listing import SORT_KEYS, STATES
+from tests.support.rows import in_one_test
 
 from .people import BANK, SHOP, People
 from .surveyor import Surveyor, now_of
@@ -142,7 +143,7 @@ def test_a_long_name_is_there_whole(engine: Engine, surveyor: Surveyor, people: 
     assert f'title="{name}">{name}</a>' in text_of(people.bob.browser)
 
 
-@pytest.mark.parametrize("key", SORT_KEYS)
+@in_one_test("key", SORT_KEYS)
 def test_every_column_can_be_sorted_by(key: str, engine: Engine, surveyor: Surveyor, people: People) -> None:
     for name in ("b", "a"):
         put(engine, name)
@@ -200,7 +201,7 @@ def queue_in(engine: Engine, state: str) -> None:
             engine.run(ack_attempt(keys, job.job_id, result=b""))
 
 
-@pytest.mark.parametrize("state", sorted(STATES.keys() - {"idle"}))
+@in_one_test("state", sorted(STATES.keys() - {"idle"}))
 def test_queues_can_be_narrowed_to_a_state(state: str, engine: Engine, surveyor: Surveyor, people: People) -> None:
     for one in STATES.keys() - {"idle"}:
         queue_in(engine, one)
@@ -247,7 +248,7 @@ def test_many_queues_come_in_pages(
     assert "page=2" in text_of(people.bob.browser)
 
 
-@pytest.mark.parametrize("query", ["?sort=other", "?page=-1", "?page=٣", "?state=no", "?namespace=x", "?q=%00"])
+@in_one_test("query", ["?sort=other", "?page=-1", "?page=٣", "?state=no", "?namespace=x", "?q=%00"])
 def test_a_query_that_makes_no_sense_is_answered(
     query: str, engine: Engine, surveyor: Surveyor, people: People
 ) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from queues.models import QueueDay, ReportDay
 from queues.services.reporting.planning.costs import GIB, Prices, Usage, read_daily_usage, read_usage
 from queues.services.reporting.reading.days import yesterday
+from tests.support.rows import in_one_test
 
 from .people import BANK, POOL, SHOP, People
 from .report_reading import charts_of, text_of, values_of
@@ -180,7 +181,7 @@ def one_row(people: People) -> QueueDay:
     return row
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("total", "count"), [(1, 3), (2**51 - 1, 7), (2**51 - 1, 999_999_937), (10**15 + 1, 10**9 + 7), (22, 3), (0, 1)]
 )
 def test_the_sum_comes_back_from_mean_and_count(people: People, one_row: QueueDay, total: int, count: int) -> None:

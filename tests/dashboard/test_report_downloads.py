@@ -12,6 +12,7 @@ from django.test import Client
 
 from dashboard.views.reports.download import ROWS
 from queues.services.reporting.reading.days import yesterday
+from tests.support.rows import in_one_test
 
 from .people import BANK, POOL, SHOP, People
 from .reported import JOB, Work, change, error, report_day, slow
@@ -103,7 +104,7 @@ def test_the_smaller_tables_come_too(people: People) -> None:
 
 
 @pytest.mark.usefixtures("reported")
-@pytest.mark.parametrize("table", ["queues", *ROWS])
+@in_one_test("table", ["queues", *ROWS])
 def test_anothers_namespace_is_in_no_table(people: People, table: str) -> None:
     for query in ({}, {"namespace": "vault"}, {"queue": "vault", "q": "vault"}):
         told = people.bob.browser.get(URL, {"table": table} | query).text

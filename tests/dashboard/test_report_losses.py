@@ -12,6 +12,7 @@ import pytest
 
 from queues.services.reporting.presenting.mail import compose
 from queues.services.reporting.reading.days import yesterday
+from tests.support.rows import in_one_test
 
 from .people import BANK, POOL, SHOP, People
 from .reported import Work, report_day
@@ -77,7 +78,7 @@ def test_the_mail_says_so(people: People) -> None:
 
 
 @pytest.mark.usefixtures("lossy")
-@pytest.mark.parametrize("table", TABLES)
+@in_one_test("table", TABLES)
 def test_every_csv_has_a_column_that_says_so(people: People, table: str) -> None:
     for day, expected in ((DAY, "true"), (BEFORE, "false")):
         answer = people.bob.browser.get(f"/reports/{day}/table.csv", {"table": table})

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from queues.models import ReportDay, ReportState
 from queues.services.reporting.reading.days import today
+from tests.support.rows import in_one_test
 
 from .people import POOL, SHOP, People
 from .report_reading import AT, DAY, OF_ORDERS, OF_SHOP, text_of
@@ -59,17 +60,15 @@ def test_the_first_day_of_all_has_a_page_and_none_before(people: People) -> None
     assert "1969" not in text
 
 
-@pytest.mark.parametrize("names", ["pool=a/b&namespace=c", f"pool={POOL}&namespace={SHOP}&queue=a%0Ab"])
-@pytest.mark.parametrize("path", ["", f"{DAY}/print/", f"{DAY}/table.csv"])
+@in_one_test("names", ["pool=a/b&namespace=c", f"pool={POOL}&namespace={SHOP}&queue=a%0Ab"])
+@in_one_test("path", ["", f"{DAY}/print/", f"{DAY}/table.csv"])
 def test_what_nothing_can_be_called_is_not_found(people: People, path: str, names: str) -> None:
     report_day(DAY, [Work(published=1)])
 
     assert people.root.browser.get(f"/reports/{path}?{names}").status_code == 404
 
 
-@pytest.mark.parametrize(
-    "day", ["0001-01-01", "1969-12-31", "2026-02-30", "yesterday", f"{today() + timedelta(days=1)}"]
-)
+@in_one_test("day", ["0001-01-01", "1969-12-31", "2026-02-30", "yesterday", f"{today() + timedelta(days=1)}"])
 def test_there_is_no_page_of_a_day_that_is_none_or_is_yet_to_come(people: People, day: str) -> None:
     assert people.root.browser.get(f"/reports/{day}/").status_code == 404
 

@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from queues.models import Namespace, Pool
 from queues.pools.ttl_cache import forget_recent
+from tests.support.rows import in_one_test
 
 from .people import POOL, SHOP, People
 from .report_reading import AT, DAY, OF_ORDERS, OF_SHOP, charts_of, text_of
@@ -26,7 +27,7 @@ def test_sums_of_everything_stand_beside_the_median_of_past_weeks(people: People
     assert "Published 30 50 % more (usual 20)" in text_of(people.bob.browser, AT)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "names"),
     [
         ({}, ["b", "c", "a"]),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from django.utils.translation import override
 
 from dashboard.templatetags.reports import exactly, funnel, weekday, written
 from queues.services.reporting.presenting.figures import brief, difference, in_full, share
 from queues.services.reporting.values import Figures
+from tests.support.rows import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("part", "text"),
     [
         (None, "–"),
@@ -29,7 +29,7 @@ def test_a_share_is_never_rounded_to_all_or_nothing(part: float | None, text: st
     assert share(part) == text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("ms", "text"),
     [
         (None, "–"),
@@ -45,7 +45,7 @@ def test_a_time_has_one_unit(ms: float | None, text: str) -> None:
     assert brief(ms) == text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "against", "unit", "text"),
     [
         (5, None, "jobs", ""),

@@ -12,6 +12,7 @@ from queues.models import Activity, Schedule
 from queues.services.schedules.editing import put_schedule, run_now, set_paused
 from queues.services.schedules.values import Overlap, ScheduleFields, ScheduleKind
 from tests.dashboard.people import BANK, POOL, SHOP, People
+from tests.support.rows import in_one_test
 
 pytestmark = pytest.mark.django_db
 
@@ -100,7 +101,7 @@ def test_it_does_not_take_the_name_of_another(alice: Client) -> None:
     assert Schedule.objects.get().cron == "30 2 * * *"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "words"),
     [
         ({"cron": "61 * * * *"}, "The minute &quot;61&quot; cannot be read; allowed are 0-59."),

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from taskq_site.middleware import CONTENT_SECURITY_POLICY, HEADERS
+from tests.support.rows import in_one_test
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,7 +55,7 @@ def test_the_policy_runs_nothing_that_stands_in_a_page_itself() -> None:
     assert "http" not in CONTENT_SECURITY_POLICY
 
 
-@pytest.mark.parametrize("path", [*SIGNED_OUT, "/static/taskq/base.css"])
+@in_one_test("path", [*SIGNED_OUT, "/static/taskq/base.css"])
 def test_every_answer_has_the_headers(path: str) -> None:
     response = Client().get(path, headers=HTML)
 
@@ -65,7 +66,7 @@ def test_every_answer_has_the_headers(path: str) -> None:
     assert response["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
-@pytest.mark.parametrize("path", PAGES)
+@in_one_test("path", PAGES)
 def test_no_page_has_anything_inline(root: Client, path: str) -> None:
     response: Any = root.get(path, headers=HTML)
 
@@ -79,7 +80,7 @@ def test_no_page_for_strangers_has_anything_inline(path: str) -> None:
     assert INLINE.findall(Client().get(path, headers=HTML).text) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "<script>x</script>",

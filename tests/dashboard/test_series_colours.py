@@ -16,6 +16,7 @@ from dashboard.series import NAMES, Meaning
 from dashboard.templatetags.reports import funnel
 from dashboard.views.reports import charts
 from queues.services.reporting.values import Figures, Metric
+from tests.support.rows import in_one_test
 
 ROOT: Final = Path(__file__).parents[2]
 STATIC: Final = ROOT / "static"
@@ -47,7 +48,7 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-@pytest.mark.parametrize("meaning", Meaning)
+@in_one_test("meaning", Meaning)
 def test_a_meaning_has_a_colour_that_is_seen_in_light_and_dark(meaning: Meaning) -> None:
     assert f".m-{meaning.value} {{ --c: var(--tq-m-{meaning.value}); }}" in CHARTS_CSS
     for colour, surface in zip(colours_of(f"--tq-m-{meaning.value}"), colours_of("--tq-surface"), strict=True):

@@ -12,11 +12,12 @@ from django.utils import translation
 from dashboard.formatting import age, brief_duration, compact, duration, number, per_second
 from dashboard.sparkline import sparkline
 from dashboard.templatetags.taskq import when
+from tests.support.rows import in_one_test
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("milliseconds", "text"),
     [
         (None, "–"),
@@ -36,7 +37,7 @@ def test_durations(milliseconds: float | None, text: str) -> None:
     assert duration(milliseconds) == text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("milliseconds", "text"),
     [
         (None, "–"),
@@ -66,7 +67,7 @@ def test_ages(milliseconds: float | None, text: str) -> None:
     assert age(milliseconds) == text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "whole", "short"),
     [
         (None, "–", "–"),

@@ -12,6 +12,7 @@ from queues.models import Activity, Token, TokenLimit
 from queues.services.errors import InvalidTokenError
 from queues.services.tokens.authentication import authorise
 from queues.services.tokens.managing import create_token
+from tests.support.rows import in_one_test
 
 from .people import BANK, POOL, SHOP, People
 
@@ -66,7 +67,7 @@ def test_limits_have_units_and_hold(people: People) -> None:
     assert "100 publishes" in people.alice.browser.get("/tokens/").text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("form", "says"),
     [
         ({"description": ""}, "This field is required"),

@@ -100,17 +100,15 @@ def test_outcomes_come_in_the_order_of_the_ids(world: World) -> None:
 
 
 @pytest.mark.parametrize("place", STATES)
-@pytest.mark.parametrize("attempt", [0, 2, 65_535])
-def test_a_fenced_ack_by_an_attempt_that_does_not_hold_the_job_changes_nothing(
-    world: World, place: str, attempt: int
-) -> None:
+def test_a_fenced_ack_by_an_attempt_that_does_not_hold_the_job_changes_nothing(world: World, place: str) -> None:
     job_id = world.job_in(place)
     before = world.dump()
 
-    with pytest.raises(LeaseLostError, match=job_id):
-        world.run(ack_attempt(world.queue, job_id, attempt=attempt, result=b"mine", now_ms=world.now_ms))
+    for attempt in (0, 2, 65_535):
+        with pytest.raises(LeaseLostError, match=job_id):
+            world.run(ack_attempt(world.queue, job_id, attempt=attempt, result=b"mine", now_ms=world.now_ms))
 
-    assert world.dump() == before
+        assert world.dump() == before, attempt
 
 
 def test_a_fenced_ack_of_an_unknown_job_is_a_lost_lease(world: World) -> None:

@@ -20,6 +20,7 @@ from queues.engine import (
 )
 from queues.engine.backoff import DEFAULT_CAP_S
 from queues.engine.constants import SECONDS_MAX
+from tests.support.rows import in_one_test
 
 from .world import World
 
@@ -59,11 +60,11 @@ def bounds(backoff: Backoff, attempt: int) -> tuple[float, float]:
     return min(low, LONGEST_MS), min(low + 30 * (retries + 1) * 1000, LONGEST_MS)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text", ["fixed:0.25", "fixed:4294967295", "linear:1.5", "linear:9999999", "exponential:1", "exponential:3:7",
              "exponential:0.001:4294967295", "sidekiq"]
 )  # fmt: skip
-@pytest.mark.parametrize("attempt", ATTEMPTS)
+@in_one_test("attempt", ATTEMPTS)
 def test_the_delay_is_in_its_documented_range(world: World, text: str, attempt: int) -> None:
     backoff = parse_backoff(text)
     low, high = bounds(backoff, attempt)
@@ -72,7 +73,7 @@ def test_the_delay_is_in_its_documented_range(world: World, text: str, attempt: 
         assert low <= delay_after(world, backoff, attempt) <= high
 
 
-@pytest.mark.parametrize("text", ["fixed:0.25", "linear:1.5", "linear:9999999", "exponential:3:7", "sidekiq"])
+@in_one_test("text", ["fixed:0.25", "linear:1.5", "linear:9999999", "exponential:3:7", "sidekiq"])
 def test_a_preview_has_the_ranges_of_the_delays(world: World, text: str) -> None:
     backoff = parse_backoff(text)
 
@@ -137,7 +138,7 @@ def test_a_job_at_the_last_countable_attempt_can_still_be_respawned_taken_and_en
     assert world.client.zcard(world.queue.select(("dead",))[0]) == 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "backoff"),
     [
         ("none", Backoff()),
@@ -154,7 +155,7 @@ def test_policies_are_read_and_written_in_the_same_form(text: str, backoff: Back
     assert parse_backoff(str(backoff)) == backoff
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     ["", "fixed", "fixed:", "fixed:0", "fixed:-1", "fixed:1:2", "fixed:x", "fixed:1e3", "fixed:inf", "fixed:nan",
      "fixed:4294967296", "fixed:²", "fixed:1_0", "exponential", "exponential:1:2:3", "sidekiq:1", "none:1", "often"],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hiredis import pack_command
 
 from queues.engine import PublishOptions, ack, publish
 from queues.engine.keys import Layout
 from queues.engine.operation import Operation
 from queues.engine.transport.resp_protocol import packed
+from tests.support.rows import in_one_test
 
 QUEUE = Layout(4).queue("shop", "orders")
 OPERATIONS: list[Operation[Any]] = [
@@ -23,7 +23,7 @@ OPERATIONS: list[Operation[Any]] = [
 ]
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@in_one_test("operation", OPERATIONS)
 def test_what_is_packed_by_pieces_is_what_redis_would_be_sent_whole(operation: Operation[Any]) -> None:
     parts: Any = ("EVALSHA", operation.script.sha, len(operation.keys), *operation.keys, *operation.args)
     whole = pack_command(parts)

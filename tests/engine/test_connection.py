@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import InvalidArgumentError, parse_url, redact_url
+from tests.support.rows import in_one_test
 
 SECRET = "s3cr3t"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("url", "kind", "hosts", "service", "db"),
     [
         ("redis://127.0.0.1:6379/0", "plain", (), "", 0),
@@ -38,7 +39,7 @@ def test_user_and_password_are_unquoted(scheme: str) -> None:
     assert parse_url(f"{scheme}://:pw@h:1{path}").username is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "url",
     ["", "redis", "redis://", "http://h", "unix://", "redis://h:port", "redis+sentinel://h:1", "redis+sentinel://h:1/",
      "redis+sentinel://h:1/s/x", "redis+cluster://h:1/0", "redis+cluster://", "redis+cluster://h:x",
@@ -49,7 +50,7 @@ def test_what_is_no_pool_url_is_refused(url: str) -> None:
         parse_url(url)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "url",
     [f"redis://me:{SECRET}@h:port", f"redis+sentinel://:{SECRET}@h:1", f"redis+cluster://me:{SECRET}@h:x",
      f"redis+cluster://me:{SECRET}@h:1/0", f"http://me:{SECRET}@h"],
@@ -62,7 +63,7 @@ def test_no_refusal_tells_a_password(url: str) -> None:
     assert SECRET not in str(refused.value.__cause__)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("url", "shown"),
     [
         ("redis://h:1/0", "redis://h:1/0"),

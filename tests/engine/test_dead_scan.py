@@ -7,6 +7,7 @@ import pytest
 from queues.engine import InvalidArgumentError, fail, reclaim_ended, respawn
 from queues.engine.constants import DEAD_SCAN_BUDGET_BYTES, ERROR_MAX_BYTES
 from queues.engine.operations.dead_letters import DEAD_SCAN_BATCH, DeadPage, scan_dead
+from tests.support.rows import in_one_test
 
 from .world import START_MS, TTR_MS, World
 
@@ -140,7 +141,7 @@ def test_a_scan_changes_nothing(world: World) -> None:
     assert not world.changes(lambda: scan(world))
 
 
-@pytest.mark.parametrize("after", ["x", "1:2", "-1:01ARZ3NDEKTSV4RRFFQ69G5FAV", "1:01ARZ3NDEKTSV4RRFFQ69G5FAV:", "1"])
+@in_one_test("after", ["x", "1:2", "-1:01ARZ3NDEKTSV4RRFFQ69G5FAV", "1:01ARZ3NDEKTSV4RRFFQ69G5FAV:", "1"])
 def test_a_cursor_that_no_page_gave_is_refused(world: World, after: str) -> None:
     with pytest.raises(InvalidArgumentError, match="invalid after"):
         scan(world, after=after)

@@ -36,6 +36,7 @@ from queues.engine import (
     stats,
     sweep,
 )
+from tests.support.rows import in_one_test
 
 from .loop import in_loop, opened, start_waiting
 from .state import check
@@ -433,7 +434,7 @@ def test_the_job_that_closes_a_cycle_unseen_is_dead_and_says_why(shop: Shop) -> 
     assert "cycle mails:b → orders:a → mails:b" in shop.detail(last).history[-1].error
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text", ["", "/", ":", "orders/", "orders:", "orders/x", "or ders:a", "orders:a\tb", "orders:" + "k" * 256, "a/b/c"]
 )
 def test_what_is_no_name_of_a_job_is_refused(text: str) -> None:

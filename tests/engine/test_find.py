@@ -8,6 +8,7 @@ import pytest
 
 from queues.engine import Engine, InvalidArgumentError, JobSearch, PublishOptions, find_job, pause, publish
 from queues.engine import constants as engine_limits
+from tests.support.rows import in_one_test
 
 from .test_ack import UNKNOWN
 
@@ -82,7 +83,7 @@ def test_an_empty_queue_that_is_paused_is_no_obstacle(engine: Engine) -> None:
     assert look(engine, UNKNOWN, "shop") == JobSearch(queue=None, looked_at=1, complete=True)
 
 
-@pytest.mark.parametrize("text", ["", "x", "0" * 25, "8" + "0" * 25, "0" * 25 + "i"])
+@in_one_test("text", ["", "x", "0" * 25, "8" + "0" * 25, "0" * 25 + "i"])
 def test_what_is_no_job_id_is_refused(engine: Engine, text: str) -> None:
     with pytest.raises(InvalidArgumentError, match="invalid job id"):
         look(engine, text)

@@ -43,6 +43,7 @@ from queues.engine import (
 )
 from queues.engine.operations.workers import cancel_job
 from queues.engine.values import PublishOptions
+from tests.support.rows import in_one_test
 
 from .world import TTR_MS, World
 
@@ -475,7 +476,7 @@ def test_an_expired_batch_is_gone(world: World) -> None:
     assert world.places() == {}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("options", "message"),
     [
         ({"group": ""}, "invalid group"),

@@ -38,6 +38,7 @@ from queues.engine import (
 )
 from queues.engine.operations.consume import consume_step, is_again
 from queues.engine.operations.workers import cancel_job
+from tests.support.rows import in_one_test
 
 from .loop import in_loop, opened, start_waiting
 from .world import START_MS, TTR_MS, World
@@ -403,13 +404,13 @@ def test_statistics_know_how_old_keyed_jobs_are(world: World) -> None:
     assert world.run(stats(world.queue, now_ms=world.now_ms)).oldest_ready_ms == 700
 
 
-@pytest.mark.parametrize("key", ["", "x" * 65, "ü" * 33, "a\tb", "a\nb", "a\0b", "\ud800"])
+@in_one_test("key", ["", "x" * 65, "ü" * 33, "a\tb", "a\nb", "a\0b", "\ud800"])
 def test_a_limit_key_is_printable_and_short(world: World, key: str) -> None:
     with pytest.raises(InvalidArgumentError, match="invalid limit_key"):
         world.publish(limit_key=key)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "limits",
     [
         ConsumeLimits(rate=-1),

@@ -32,6 +32,7 @@ from queues.engine.operations.consume import consume_step, is_again
 from queues.engine.scripts import load, load_limited, script_names
 from queues.engine.transport.merging import merge
 from queues.engine.values import RequestKind
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 from .loop import in_loop, opened, start_waiting, until, until_it_is_so
@@ -469,7 +470,7 @@ async def test_a_waiter_that_is_refused_leaves_the_job_to_the_next(redis_url: st
         assert all(isinstance(task.exception(), LimitReachedError) for task in refused)
 
 
-@pytest.mark.parametrize("name", COUNTING)
+@in_one_test("name", COUNTING)
 def test_redis_compiles_the_limited_form_under_the_sha_it_is_called_by(engine: Engine, name: str) -> None:
     script = load_limited(name)
 

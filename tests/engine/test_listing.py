@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from queues.engine import (
@@ -21,6 +23,7 @@ from queues.engine import (
     result,
 )
 from queues.engine.constants import BODY_MAX_BYTES, PREVIEW_BYTES
+from tests.support.rows import in_one_test
 
 from .test_ack import UNKNOWN
 from .world import START_MS, STATES, TTR_MS, World, plain
@@ -70,25 +73,18 @@ def fill(world: World, state: JobState, number: int) -> list[str]:
 
 
 @pytest.mark.parametrize("state", JobState)
-@pytest.mark.parametrize("limit", [1, 7, 20, 21, 1_000])
-def test_pages_show_every_job_of_a_state_once_and_in_order(world: World, state: JobState, limit: int) -> None:
+def test_pages_show_every_job_of_a_state_once_and_in_order_and_begin_at_the_end_if_asked(
+    world: World, state: JobState
+) -> None:
     ids = fill(world, state, 21)
 
-    shown = pages(world, state, limit)
+    for limit in (1, 7, 20, 21, 1_000):
+        shown = pages(world, state, limit)
+        backwards = pages(world, state, limit, latest_first=True)
 
-    assert [job_id for page in shown for job_id in page] == ids
-    assert all(len(page) <= limit for page in shown)
-
-
-@pytest.mark.parametrize("state", JobState)
-@pytest.mark.parametrize("limit", [1, 7, 21, 1_000])
-def test_pages_begin_at_the_end_if_asked(world: World, state: JobState, limit: int) -> None:
-    ids = fill(world, state, 21)
-
-    shown = pages(world, state, limit, latest_first=True)
-
-    assert [job_id for page in shown for job_id in page] == ids[::-1]
-    assert all(len(page) <= limit for page in shown)
+        assert [job_id for page in shown for job_id in page] == ids, limit
+        assert [job_id for page in backwards for job_id in page] == ids[::-1], limit
+        assert all(len(page) <= limit for page in [*shown, *backwards])
 
 
 def test_more_jobs_than_are_read_at_once_begin_at_the_end(world: World) -> None:
@@ -229,7 +225,7 @@ def test_pages_of_huge_jobs_are_short_but_complete(world: World, state: JobState
     assert max(len(page) for page in shown) < 10
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "after",
     [
         "x",
@@ -245,21 +241,20 @@ def test_pages_of_huge_jobs_are_short_but_complete(world: World, state: JobState
         f"list:²:{UNKNOWN}",
     ],
 )
-@pytest.mark.parametrize("state", JobState)
+@in_one_test("state", JobState)
 def test_what_is_no_cursor_is_refused(world: World, state: JobState, after: str) -> None:
     with pytest.raises(InvalidArgumentError, match="invalid after"):
         list_jobs(world.queue, state, after=after)
 
 
-@pytest.mark.parametrize("segment", ["high", "list", "low", "delayed", "dead"])
-@pytest.mark.parametrize("place", ["0", "5", "9999999999999999"])
 @pytest.mark.parametrize("state", JobState)
-def test_a_cursor_of_another_listing_does_no_harm(world: World, state: JobState, segment: str, place: str) -> None:
+def test_a_cursor_of_another_listing_does_no_harm(world: World, state: JobState) -> None:
     fill(world, state, 4)
 
-    page = world.run(list_jobs(world.queue, state, after=f"{segment}:{place}:{UNKNOWN}"))
+    for segment, place in product(("high", "list", "low", "delayed", "dead"), ("0", "5", "9999999999999999")):
+        page = world.run(list_jobs(world.queue, state, after=f"{segment}:{place}:{UNKNOWN}"))
 
-    assert len(page.jobs) <= 4
+        assert len(page.jobs) <= 4, (segment, place)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1_001])

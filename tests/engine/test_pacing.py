@@ -25,6 +25,7 @@ from queues.engine.constants import BULK_MAX_JOBS
 from queues.engine.operation import Paced
 from queues.engine.transport.batch_queue import PAUSE_MAX_S, SHARE, AsyncPacer, Pacer
 from tests.support.clock import ManualClock
+from tests.support.rows import in_one_test
 
 from .loop import in_loop, opened
 from .test_ack import UNKNOWN
@@ -127,7 +128,7 @@ async def test_callers_in_a_loop_take_turns_and_one_that_is_cancelled_leaves_its
     assert seen == ["first", "second", "third"]
 
 
-@pytest.mark.parametrize("work", LONG_WORK.values(), ids=LONG_WORK.keys())
+@in_one_test("work", LONG_WORK.values())
 def test_long_work_is_done_in_paced_steps(work: Callable[[], Any]) -> None:
     batch = next(work())
 

@@ -9,6 +9,7 @@ import pytest
 from queues.engine import InvalidArgumentError, PublishOptions, detail, publish
 from queues.engine.constants import BODY_MAX_BYTES
 from queues.engine.names import is_job_id, published_ms
+from tests.support.rows import in_one_test
 
 from .world import START_MS, World
 
@@ -117,7 +118,7 @@ def test_no_attributes_and_empty_attributes_are_told_apart(world: World) -> None
     assert [job.attributes for job in world.take(count=2)] == [None, {}]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("options", "message"),
     [
         (PublishOptions(delay_ms=-1), "invalid delay"),

@@ -22,6 +22,7 @@ from queues.engine import (
 )
 from queues.engine.constants import ONCE_MAX_BYTES, ONCE_SETTLED_S, ONCE_TTL_S, STAGE_MIN_BYTES
 from queues.engine.operations.scan import find_key
+from tests.support.rows import in_one_test
 
 from .test_expiry import sweep_all
 from .test_unique_keys import keys_of
@@ -135,7 +136,7 @@ def test_on_a_full_redis_nothing_is_written(world: World, options: dict[str, Any
     assert world.dump() == before
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("once", "options", "words"),
     [
         ([""], {}, "invalid once"),

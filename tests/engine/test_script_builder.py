@@ -9,6 +9,7 @@ import pytest
 from luaparser import ast
 
 from queues.engine import Engine
+from tests.support.rows import in_one_test
 from tools.lua.build import SOURCES, ScriptSyntaxError, build, parse, printed
 from tools.lua.names import resolve
 
@@ -111,7 +112,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("source", SAME.values(), ids=SAME.keys())
+@in_one_test("source", SAME.values())
 def test_a_script_does_the_same_with_functions_in_place(engine: Engine, source: str) -> None:
     assert engine.client.eval(inlined(source), 0) == engine.client.eval(source, 0)
 
@@ -122,7 +123,7 @@ def inlined(source: str) -> str:
     return printed(block)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("source", "functions"),
     [
         (SAME["it returns early"], 0),

@@ -136,6 +136,7 @@ from queues.engine.operations.workflows import node_jobs, records
 from queues.engine.operations.workflows.nodes import Fate, Node, PendingJob
 from queues.engine.scripts import load, script_names
 from queues.engine.stats.consumers import WaitingBeat
+from tests.support.rows import in_one_test
 
 from .test_ack import UNKNOWN
 from .test_workers import WORKER
@@ -335,7 +336,7 @@ def test_every_script_is_called_by_an_operation() -> None:
     assert {operation.script.name for operation in CALLS} == set(script_names())
 
 
-@pytest.mark.parametrize("operation", CALLS, ids=lambda operation: operation.script.name)
+@in_one_test("operation", CALLS, title=lambda operation: operation.script.name)
 def test_an_operation_passes_the_keys_and_arguments_of_the_header_and_refuses_a_strange_reply(
     operation: Operation[Any],
 ) -> None:
@@ -358,7 +359,7 @@ def test_an_operation_passes_the_keys_and_arguments_of_the_header_and_refuses_a_
         operation.decode([b"surprise", 1, 2])
 
 
-@pytest.mark.parametrize("name", script_names())
+@in_one_test("name", script_names())
 def test_every_reply_of_a_script_is_listed_and_every_listed_one_is_given(name: str) -> None:
     script = load(name)
     given = set(re.findall(r"\{\s*'(\w+)'", script.source))
@@ -370,7 +371,7 @@ def test_every_reply_of_a_script_is_listed_and_every_listed_one_is_given(name: s
         assert f"'{word}'" in script.source, word
 
 
-@pytest.mark.parametrize("path", [*(f"{name}.lua" for name in script_names()), *(f"lib/{name}" for name in LIBRARIES)])
+@in_one_test("path", [*(f"{name}.lua" for name in script_names()), *(f"lib/{name}" for name in LIBRARIES)])
 def test_only_commands_that_every_supported_server_has_are_used(path: str) -> None:
     text = (LUA / path).read_text()
     called = set(re.findall(r"redis\.p?call\('(\w+)'", text))
@@ -381,7 +382,7 @@ def test_only_commands_that_every_supported_server_has_are_used(path: str) -> No
     assert len(re.findall(r"redis\.p?call\(", text)) == len(re.findall(r"redis\.p?call\((?:'|\w+ and ')", text))
 
 
-@pytest.mark.parametrize("name", script_names())
+@in_one_test("name", script_names())
 def test_redis_compiles_the_script_under_the_sha_it_is_called_by(engine: Engine, name: str) -> None:
     script = load(name)
 

@@ -33,6 +33,7 @@ from queues.engine.stats.heartbeats import (
     pack_worker,
     unpack_worker,
 )
+from tests.support.rows import in_one_test
 
 from .test_ack import UNKNOWN
 from .world import World
@@ -171,9 +172,7 @@ def test_a_record_is_bounded_and_says_what_it_leaves_out() -> None:
     assert read.parked
 
 
-@pytest.mark.parametrize(
-    "record", [b"", b"[]", b"{}", b'{"running":1}', b"\xff", b'{"running":[],"parked":[],"up_ms":"x"}']
-)
+@in_one_test("record", [b"", b"[]", b"{}", b'{"running":1}', b"\xff", b'{"running":[],"parked":[],"up_ms":"x"}'])
 def test_a_record_that_another_version_wrote_is_left_out(record: bytes) -> None:
     assert unpack_worker(b"shop/w", record, 0) is None
 

@@ -1783,3 +1783,7 @@ CASES = [
     *PUSHING,
     *OPEN,
 ]
+
+CASES_OF_ROUTES = {
+    route: [case for case in CASES if case.route == route] for route in dict.fromkeys(case.route for case in CASES)
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -10,6 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 TIMEOUT_S = 30
+_numbers = itertools.count(1)
+
+
+def new_queue() -> str:
+    """A queue that no other test uses."""
+    return f"q{next(_numbers)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from tests.http.client import Client
+from tests.http.client import Client, new_queue
 from tests.http.service import Server, site_fixtures
-
-_numbers = itertools.count(1)
-
 
 site, server = site_fixtures("http", scope="session", with_pages=True)
 
@@ -28,4 +23,4 @@ def staff(server: Server) -> Client:
 @pytest.fixture
 def queue() -> str:
     """A queue that no other test uses."""
-    return f"q{next(_numbers)}"
+    return new_queue()

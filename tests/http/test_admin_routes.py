@@ -14,6 +14,7 @@ from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 STAFF_ROUTES = [route for route in ROUTES if route.auth is AuthKind.STAFF]
@@ -56,7 +57,7 @@ def test_a_token_may_be_made_by_a_form(staff: Client, namespace: str) -> None:
     assert list(staff.call("GET", f"/token/{namespace}").json["tokens"].values()) == ["my shop"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "words"),
     [
         ("", "invalid description"),
@@ -124,7 +125,7 @@ def test_the_life_of_a_limit(staff: Client, namespace: str, token: str) -> None:
     assert staff.call("DELETE", path).status == 200
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "body",
     [
         "",
@@ -137,7 +138,7 @@ def test_the_life_of_a_limit(staff: Client, namespace: str, token: str) -> None:
         '{"read": 99999999999, "interval": 1}',
     ],
 )
-@pytest.mark.parametrize("method", ["POST", "PUT"])
+@in_one_test("method", ["POST", "PUT"])
 def test_a_bad_limit_is_refused(staff: Client, namespace: str, token: str, method: str, body: str) -> None:
     path = f"/token/{namespace}/{token}/limit"
 
@@ -194,7 +195,7 @@ def test_the_access_log_is_switched_and_holds_no_token(
     assert client.token not in server.log.read_text()
 
 
-@pytest.mark.parametrize("route", STAFF_ROUTES, ids=lambda route: route.name)
+@in_one_test("route", STAFF_ROUTES, title=lambda route: route.name)
 def test_admin_routes_are_for_those_who_prove_it(server: Server, route: Route) -> None:
     path = route.path.replace("{namespace}", "x").replace("{token}", "x")
 
@@ -218,7 +219,7 @@ def mere_user(site: Site) -> str:
     return "carol:correct horse"
 
 
-@pytest.mark.parametrize("route", STAFF_ROUTES, ids=lambda route: route.name)
+@in_one_test("route", STAFF_ROUTES, title=lambda route: route.name)
 def test_admin_routes_are_for_staff_only(server: Server, mere_user: str, route: Route) -> None:
     path = route.path.replace("{namespace}", "x").replace("{token}", "x")
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.http.client import Client
 from tests.http.service import Site
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 
@@ -16,10 +17,8 @@ def body_of(job: dict[str, object]) -> bytes:
     return base64.b64decode(str(job["data"]))
 
 
-@pytest.mark.parametrize("body", [b"", bytes(range(256)) * 8, b"\xff\xfe", "é".encode(), b"a=b&c=d", b'{"x": 1}'])
-@pytest.mark.parametrize(
-    "content_type", ["", "application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
-)
+@in_one_test("body", [b"", bytes(range(256)) * 8, b"\xff\xfe", "é".encode(), b"a=b&c=d", b'{"x": 1}'])
+@in_one_test("content_type", ["", "application/json", "application/x-www-form-urlencoded", "multipart/form-data"])
 def test_bodies_are_bytes_whatever_they_are_called(client: Client, queue: str, body: bytes, content_type: str) -> None:
     client.call("PUT", f"/api/{{ns}}/{queue}", body, {"Content-Type": content_type})
 

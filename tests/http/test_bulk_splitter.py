@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from queues.api.handlers import bulk_body
 from queues.api.http.errors import JobTooLargeError, ParameterError
 from queues.engine.constants import BODY_MAX_BYTES
+from tests.support.rows import in_one_test
 
 MIB = 1024 * 1024
 
@@ -104,7 +105,7 @@ def test_whatever_comes_is_cut_as_the_standard_library_reads_it_or_refused(body:
         assert [json.loads(element.decode("latin-1")) for element in elements] == value
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "body",
     [
         b"",
@@ -126,7 +127,7 @@ def test_whatever_comes_is_cut_as_the_standard_library_reads_it_or_refused(body:
         b"[" * 100_000 + b"]" * 100_000,
         b'["abc]',
     ],
-    ids=lambda body: repr(body[:12]),
+    title=lambda body: repr(body[:12]),
 )
 def test_what_is_no_array_is_refused(body: bytes) -> None:
     with pytest.raises(ParameterError, match="request body should be an array of objects"):
@@ -157,7 +158,7 @@ def test_elements_of_the_largest_size_pass_wherever_they_lie() -> None:
     assert split_array(b"[" + b",".join(elements) + b"]") == elements
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "element",
     [
         text_of(BODY_MAX_BYTES + 1),
@@ -166,7 +167,6 @@ def test_elements_of_the_largest_size_pass_wherever_they_lie() -> None:
         b"1" * 8 * MIB,
         b"[" + b"1," * 4 * MIB + b"1]",
     ],
-    ids=["one byte", "text", "array of texts", "number", "array of numbers"],
 )
 def test_an_element_that_is_too_large_is_refused(element: bytes) -> None:
     with pytest.raises(JobTooLargeError):
@@ -177,26 +177,22 @@ def test_bytes_that_are_not_utf8_pass_as_in_go() -> None:
     assert split_array(b'["\xff\xfe", "\\ud800"]') == [b'"\xff\xfe"', b'"\\ud800"']
 
 
-@pytest.mark.parametrize("before", range(8))
-@pytest.mark.parametrize("window", [bulk_body.STRING_BYTES, bulk_body.PART_BYTES])
+@in_one_test("before", range(8))
+@in_one_test("window", [bulk_body.STRING_BYTES, bulk_body.PART_BYTES])
 def test_an_escape_where_a_look_ends_is_part_of_the_string(window: int, before: int) -> None:
     element = b'"' + b"x" * (window - before) + b"\\u00e9" + b"y" * 2 * bulk_body.STRING_BYTES + b'\\"' + b'"'
 
     assert split_array(b"[" + element + b",1]") == [element, b"1"]
 
 
-@pytest.mark.parametrize(
-    "place", [0, bulk_body.PLAIN_MIN_BYTES, bulk_body.STRING_BYTES - 1, bulk_body.STRING_BYTES, 100_000]
-)
+@in_one_test("place", [0, bulk_body.PLAIN_MIN_BYTES, bulk_body.STRING_BYTES - 1, bulk_body.STRING_BYTES, 100_000])
 def test_a_control_character_in_a_long_string_is_refused(place: int) -> None:
     with pytest.raises(ParameterError):
         split_array(b'["' + b"x" * place + b"\x1f" + b"x" * 100_000 + b'"]')
 
 
-@pytest.mark.parametrize("spaces", [0, 1, 2, 3])
-@pytest.mark.parametrize(
-    "size", [bulk_body.PART_BYTES - 6, bulk_body.PART_BYTES - 4, bulk_body.PART_BYTES - 3, 100_000]
-)
+@in_one_test("spaces", [0, 1, 2, 3])
+@in_one_test("size", [bulk_body.PART_BYTES - 6, bulk_body.PART_BYTES - 4, bulk_body.PART_BYTES - 3, 100_000])
 def test_a_long_key_is_a_key(size: int, spaces: int) -> None:
     element = b'{"' + b"k" * size + b'"' + b" " * spaces + b":" + b" " * spaces + b'"v","b":' + b"1" * 5_000 + b"}"
 

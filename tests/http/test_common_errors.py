@@ -11,6 +11,7 @@ from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server
+from tests.support.rows import in_one_test
 
 TOKEN_ROUTES = [route for route in ROUTES if route.auth is AuthKind.TOKEN]
 QUEUE_ROUTES = [route for route in TOKEN_ROUTES if "{queue}" in route.path]
@@ -57,7 +58,7 @@ BAD_TOKENS: Final = {
 }
 
 
-@pytest.mark.parametrize("route", QUEUE_ROUTES, ids=lambda route: route.name)
+@in_one_test("route", QUEUE_ROUTES, title=lambda route: route.name)
 def test_a_bad_queue_name_is_refused(client: Client, route: Route) -> None:
     got = {}
     for queue in BAD_QUEUES:
@@ -67,7 +68,7 @@ def test_a_bad_queue_name_is_refused(client: Client, route: Route) -> None:
     assert got == {queue: (400, want) for queue, want in BAD_QUEUES.items()}
 
 
-@pytest.mark.parametrize("route", TOKEN_ROUTES, ids=lambda route: route.name)
+@in_one_test("route", TOKEN_ROUTES, title=lambda route: route.name)
 def test_a_bad_namespace_is_refused(client: Client, route: Route) -> None:
     got = {}
     for namespace in BAD_NAMESPACES:
@@ -77,7 +78,7 @@ def test_a_bad_namespace_is_refused(client: Client, route: Route) -> None:
     assert got == {namespace: (400, want) for namespace, want in BAD_NAMESPACES.items()}
 
 
-@pytest.mark.parametrize("route", TOKEN_ROUTES, ids=lambda route: route.name)
+@in_one_test("route", TOKEN_ROUTES, title=lambda route: route.name)
 def test_a_token_that_opens_nothing_is_refused(server: Server, route: Route) -> None:
     got = {}
     for token in BAD_TOKENS:
@@ -87,7 +88,7 @@ def test_a_token_that_opens_nothing_is_refused(server: Server, route: Route) -> 
     assert got == {token: (status, {"error": words}) for token, (status, words) in BAD_TOKENS.items()}
 
 
-@pytest.mark.parametrize("route", TOKEN_ROUTES, ids=lambda route: route.name)
+@in_one_test("route", TOKEN_ROUTES, title=lambda route: route.name)
 def test_parameters_are_looked_at_after_the_token(server: Server, route: Route) -> None:
     reply = Client(url=server.url, token="wrong").call(
         route.method, path_of(route) + "?delay=x&ttr=x&limit=x&attempt=x"
@@ -110,11 +111,11 @@ def test_the_header_wins_over_the_query(client: Client, queue: str) -> None:
     assert reply.status == 401
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "path",
     ["/api", "/api/", "/api/demo", "/api//q", "/api/demo/q/", "/api/demo/q/x", "/api/demo/q/job/", "/api/a/b/c/d/e/f"],
 )
-@pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
+@in_one_test("method", ["GET", "PUT", "POST", "DELETE"])
 def test_an_unknown_route_is_not_found(client: Client, method: str, path: str) -> None:
     reply = client.call(method, path, headers={"Accept": "text/html"})
 
@@ -122,7 +123,7 @@ def test_an_unknown_route_is_not_found(client: Client, method: str, path: str) -
     assert reply.headers["x-request-id"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("method", "path", "allow"),
     [
         ("POST", "/api/demo/q", "DELETE, GET, PUT"),
@@ -156,14 +157,14 @@ def test_a_queue_may_be_called_queues(client: Client) -> None:
     assert taken.json["job_id"] == job_id
 
 
-@pytest.mark.parametrize("sent", ["", "with space", "é", "a" * 129, "<script>"])
+@in_one_test("sent", ["", "with space", "é", "a" * 129, "<script>"])
 def test_every_response_has_a_request_id(client: Client, sent: str) -> None:
     reply = client.call("GET", "/healthz", headers={"X-Request-ID": sent.encode().decode("latin-1")})
 
     assert re.fullmatch("[0-9a-f]{32}", reply.headers["x-request-id"])
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/api/demo/q/size", "/api/x", "/version", "/nowhere", "/static/nowhere"])
+@in_one_test("path", ["/healthz", "/api/demo/q/size", "/api/x", "/version", "/nowhere", "/static/nowhere"])
 def test_a_sane_request_id_of_the_client_comes_back(client: Client, path: str) -> None:
     reply = client.call("GET", path, headers={"X-Request-ID": "trace:00-af_1.2/3"})
 

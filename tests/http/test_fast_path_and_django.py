@@ -17,12 +17,13 @@ from queues.api.router import AuthKind
 from queues.api.routes import ROUTER, ROUTES
 from queues.server.request_head import decode_path, split_target
 from tests.http.case import Case
-from tests.http.cases import CASES
+from tests.http.cases import CASES_OF_ROUTES
 from tests.http.test_routes import fill
 from tests.http.two_servers import NAMESPACE, TOKEN, ApiServer, TwoServers, start_two_servers
 from tests.http.two_servers_compare import JOB_ID, difference, flaw
 from tests.http.two_servers_connection import Answer, Wire
 from tests.http.two_servers_requests import JOBS_MAX, UNKNOWN, Sent, fast_path_requests, steps, wild_requests
+from tests.support.rows import check_each, in_one_test
 from tests.support.waiting import wait_until
 
 LIMITED = "a-token-that-gets-a-limit"
@@ -30,7 +31,6 @@ REVOKED = "a-token-that-gets-revoked"
 OTHERS = "a-token-of-another-namespace"
 HOST = ("Host", "localhost")
 FAST_PATH_NAMES = {route.name for route in ROUTES if route.auth is not AuthKind.STAFF}
-FAST_PATH_CASES = [case for case in CASES if case.route in FAST_PATH_NAMES]
 FAST_PATH_REQUESTS = (
     ("PUT /api/demo/{queue}", b"job"),
     ("PUT /api/demo/{queue}/bulk", b"[1]"),
@@ -147,9 +147,14 @@ def test_stories_of_jobs(servers: TwoServers, story: list[Sent]) -> None:
     play.look()
 
 
-@pytest.mark.parametrize("case", FAST_PATH_CASES, ids=[case.name for case in FAST_PATH_CASES])
-def test_the_contract(servers: TwoServers, play: Play, case: Case) -> None:
-    made = [{"ns": NAMESPACE, "queue": play.queue, **case.prepare(api.client, play.queue)} for api in servers.both]
+@pytest.mark.parametrize("route", [name for name in CASES_OF_ROUTES if name in FAST_PATH_NAMES])
+def test_the_contract(servers: TwoServers, route: str) -> None:
+    check_each(CASES_OF_ROUTES[route], lambda case: _check_replies(servers, case), title=lambda case: case.name)
+
+
+def _check_replies(servers: TwoServers, case: Case) -> None:
+    queue = f"d{next(_queues)}"
+    made = [{"ns": NAMESPACE, "queue": queue, **case.prepare(api.client, queue)} for api in servers.both]
     requests = []
     for names in made:
         method, target = fill(case.request, names).split(" ", 1)
@@ -165,9 +170,7 @@ def test_the_contract(servers: TwoServers, play: Play, case: Case) -> None:
         assert flaw(answer, sent_id=None, to_head=False) == ""
 
 
-@pytest.mark.parametrize(
-    "target", ["/api/demo/\xff", "/api/demo/q?key=é", "api/demo/q", "/api/d\x7f/q", "/api/demo/q x"]
-)
+@in_one_test("target", ["/api/demo/\xff", "/api/demo/q?key=é", "api/demo/q", "/api/d\x7f/q", "/api/demo/q x"])
 def test_what_is_no_request_is_refused_before_either_server(servers: TwoServers, target: str) -> None:
     raw = Sent(method="PUT", target=target).to_bytes({})
 
@@ -175,8 +178,8 @@ def test_what_is_no_request_is_refused_before_either_server(servers: TwoServers,
         assert (answer.status, list(answer.json), answer.header("connection")) == (400, ["error"], "close")
 
 
-@pytest.mark.parametrize("path", ["/%61pi/demo/{queue}", "/api/%64emo/{queue}/job/x", "/%61pi/demo/{queue}/%6aob/x"])
-@pytest.mark.parametrize("body", [None, b"job", b"x" * 1_048_576], ids=["no body", "small", "1 MiB"])
+@in_one_test("path", ["/%61pi/demo/{queue}", "/api/%64emo/{queue}/job/x", "/%61pi/demo/{queue}/%6aob/x"])
+@in_one_test("body", [None, b"job", b"x" * 1_048_576])
 def test_a_body_is_read_however_the_path_is_spelled(play: Play, path: str, body: bytes | None) -> None:
     assert play.call(f"PUT {path}", body).status == 201
     assert play.call("GET /api/demo/{queue}").status == 200

@@ -9,8 +9,9 @@ import pytest
 from queues.api.router import AuthKind, Route
 from queues.api.routes import ROUTES
 from queues.embedded import EmbeddedRedis
-from tests.http.client import Client
+from tests.http.client import Client, new_queue
 from tests.http.service import Server, Site
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 SECONDS_TO_FORGET = 2.0
@@ -54,8 +55,9 @@ def alice_elsewhere(site: Site, server: Server, other_pool: str) -> Client:
     return Client(url=server.url, namespace="alice", token=server.new_token("alice", pool=other_pool))
 
 
-@pytest.mark.parametrize("route", TOKEN_ROUTES, ids=lambda route: route.name)
-def test_a_token_opens_nothing_of_another_namespace(route: Route, alice: Client, bob: Client, queue: str) -> None:
+@in_one_test("route", TOKEN_ROUTES, title=lambda route: route.name)
+def test_a_token_opens_nothing_of_another_namespace(route: Route, alice: Client, bob: Client) -> None:
+    queue = new_queue()
     job_id = alice.publish(queue, b"alice's")
     before = alice.call("GET", f"/api/alice/{queue}/stats").json
 
@@ -66,10 +68,11 @@ def test_a_token_opens_nothing_of_another_namespace(route: Route, alice: Client,
     assert {**before, "oldest_ready_ms": 0} == {**after, "oldest_ready_ms": 0}
 
 
-@pytest.mark.parametrize("route", TOKEN_ROUTES, ids=lambda route: route.name)
+@in_one_test("route", TOKEN_ROUTES, title=lambda route: route.name)
 def test_a_token_opens_nothing_of_that_name_in_another_pool(
-    route: Route, alice: Client, alice_elsewhere: Client, queue: str
+    route: Route, alice: Client, alice_elsewhere: Client
 ) -> None:
+    queue = new_queue()
     job_id = alice.publish(queue, b"alice's")
     secret = alice_elsewhere.token.removeprefix("other:")
     path = path_of(route, "alice", queue, job_id)
@@ -82,7 +85,7 @@ def test_a_token_opens_nothing_of_that_name_in_another_pool(
     assert alice.call("GET", f"/api/alice/{queue}/size").json["size"] == 1
 
 
-@pytest.mark.parametrize("route", STAFF_ROUTES, ids=lambda route: route.name)
+@in_one_test("route", STAFF_ROUTES, title=lambda route: route.name)
 def test_a_token_opens_no_admin_route(route: Route, alice: Client) -> None:
     path = route.path.replace("{namespace}", "alice").replace("{token}", "x")
 

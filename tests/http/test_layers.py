@@ -6,10 +6,9 @@ import ast
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 import queues.engine
 from queues.engine import errors, queue_values, values, workflow_values
+from tests.support.rows import in_one_test
 
 ROOT = Path(__file__).parents[2]
 API = sorted((ROOT / "queues" / "api").rglob("*.py"))
@@ -48,12 +47,12 @@ def names_taken_from_engine(module: Path) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("module", API, ids=lambda path: str(path.relative_to(ROOT)))
+@in_one_test("module", API, title=lambda path: str(path.relative_to(ROOT)))
 def test_the_api_opens_no_engine_and_goes_around_no_policy(module: Path) -> None:
     assert not names_taken_from_engine(module) & (OPENING | WITH_A_POLICY)
 
 
-@pytest.mark.parametrize("module", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@in_one_test("module", PAGES, title=lambda path: str(path.relative_to(ROOT)))
 def test_no_page_knows_a_verb_of_the_engine(module: Path) -> None:
     assert names_taken_from_engine(module) <= ALLOWED_TO_PAGES
 

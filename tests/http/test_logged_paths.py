@@ -14,6 +14,7 @@ from queues.api.log_paths import loggable_path
 from queues.api.logs import ACCESS_LOG
 from taskq_site.asgi import application
 from taskq_site.logs import JsonFormatter, LogfmtFormatter, mask_tokens
+from tests.support.rows import in_one_test
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -114,7 +115,7 @@ def test_what_libraries_log_of_a_path_or_a_query() -> None:
             assert not is_told(mask_tokens(f"Internal Server Error: {text}")), text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("method", "path", "shown"),
     [
         ("DELETE", f"/token/shop/{SECRET}", "/token/{namespace}/{token}"),

@@ -19,6 +19,7 @@ from tests.http.client import Client
 from tests.http.service import Server, Site
 from tests.http.test_long_polls import in_background
 from tests.support.exposition import Family, counters, read_page
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 SECRET = "a-secret-for-scraping"
@@ -233,7 +234,7 @@ def up(server: Server) -> dict[str, float]:
     return {dict(labels)["pool"]: value for (_, labels), value in scrape(server)["taskq_redis_up"].samples.items()}
 
 
-@pytest.mark.parametrize("authorization", ["", "Bearer wrong", f"Basic {SECRET}", SECRET, "Bearer "])
+@in_one_test("authorization", ["", "Bearer wrong", f"Basic {SECRET}", SECRET, "Bearer "])
 def test_without_the_secret_or_a_password_there_is_no_page(own_server: Server, authorization: str) -> None:
     reply = Client(url=own_server.url).call("GET", "/metrics", headers={"Authorization": authorization})
 

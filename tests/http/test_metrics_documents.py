@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from queues.api.metrics.exposition import METRICS
+from tests.support.rows import in_one_test
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DASHBOARD: dict[str, Any] = json.loads((DOCS / "grafana" / "taskq.json").read_text())
@@ -64,7 +64,7 @@ def test_names_follow_the_conventions() -> None:
         assert metric.help.endswith("."), metric.name
 
 
-@pytest.mark.parametrize("expression", sorted(set(expressions())))
+@in_one_test("expression", sorted(set(expressions())))
 def test_an_expression_uses_metrics_and_labels_that_there_are(expression: str) -> None:
     used = _USED.findall(expression)
     assert used or expression == 'up{job="taskq"} == 0'

@@ -13,6 +13,7 @@ import pytest
 from queues.api.routes import ROUTES
 from queues.engine import constants
 from tests.http.service import Server
+from tests.support.rows import in_one_test
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "protocol.md").read_text(encoding="utf-8")
@@ -36,7 +37,7 @@ def test_the_page_has_every_route_and_no_other() -> None:
     assert list(sections()) == [f"{route.method} {route.path}" for route in ROUTES]
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+@in_one_test("route", ROUTES, title=lambda route: route.name)
 def test_the_page_has_every_parameter_and_reply(route: object) -> None:
     documentation = route.documentation  # type: ignore[attr-defined]
     text = sections()[f"{route.method} {route.path}"]  # type: ignore[attr-defined]

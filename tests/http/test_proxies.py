@@ -5,10 +5,9 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import Any
 
-import pytest
-
 from queues.api.asgi import HOPS_MAX, TrustedProxies
 from queues.api.http.request import Headers
+from tests.support.rows import in_one_test
 
 PROXIES = TrustedProxies([ip_network("10.0.0.0/8"), ip_network("2001:db8::/32")])
 
@@ -24,7 +23,7 @@ def client_of(peer: str, *forwarded: str) -> str:
     return str(found[0])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("peer", "forwarded", "client"),
     [
         ("192.0.2.1", ("203.0.113.9",), "192.0.2.1"),

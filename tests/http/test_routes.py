@@ -7,18 +7,24 @@ import pytest
 from queues.api.router import AuthKind
 from queues.api.routes import ROUTES
 from tests.http.case import Case
-from tests.http.cases import CASES
-from tests.http.client import Client, Reply
+from tests.http.cases import CASES, CASES_OF_ROUTES
+from tests.http.client import Client, Reply, new_queue
 from tests.http.matching import difference
+from tests.support.rows import check_each
 
 ANYWHERE = {401, 429, 503, 507}
 """Replies that other modules bring about: they take another server, or a token with a limit."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_a_request_gets_the_reply_of_the_contract_and_changes_nothing_if_it_is_refused(
-    case: Case, client: Client, queue: str
+@pytest.mark.parametrize("route", CASES_OF_ROUTES)
+def test_requests_get_the_reply_of_the_contract_and_change_nothing_if_they_are_refused(
+    route: str, client: Client
 ) -> None:
+    check_each(CASES_OF_ROUTES[route], lambda case: _check_reply(case, client), title=lambda case: case.name)
+
+
+def _check_reply(case: Case, client: Client) -> None:
+    queue = new_queue()
     made = {"queue": queue, **case.prepare(client, queue)}
     method, path = fill(case.request, made).split(" ", 1)
     body = fill(case.body, made) if isinstance(case.body, str) else case.body

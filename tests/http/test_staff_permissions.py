@@ -9,6 +9,7 @@ from queues.api.routes import ROUTES
 from tests.http.client import Client
 from tests.http.service import Server, Site, site_fixtures
 from tests.support.exposition import read_page
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 STAFF_ROUTES = [route for route in ROUTES if route.auth is AuthKind.STAFF]
@@ -72,7 +73,7 @@ def path_of(route: Route, namespace: str, token: str = "x") -> str:
     return route.path.replace("{namespace}", namespace).replace("{token}", token) + "?description=x&status=disable"
 
 
-@pytest.mark.parametrize("route", GUARDED, ids=lambda route: route.name)
+@in_one_test("route", GUARDED, title=lambda route: route.name)
 def test_staff_without_the_permission_are_refused(powerless: Client, route: Route) -> None:
     reply = powerless.call(route.method, path_of(route, MINE), '{"read": 1, "interval": 1}')
 
@@ -96,7 +97,7 @@ def test_what_concerns_everybody_is_for_superusers(member: Client, staff: Client
     assert staff.call(route.method, path_of(route, MINE)).status == 200
 
 
-@pytest.mark.parametrize("route", [one for one in GUARDED if "{namespace}" in one.path], ids=lambda route: route.name)
+@in_one_test("route", [one for one in GUARDED if "{namespace}" in one.path], title=lambda route: route.name)
 def test_another_namespace_is_as_good_as_none(member: Client, staff: Client, route: Route) -> None:
     token = staff.call("POST", f"/token/{THEIRS}?description=x").json["token"]
     before = staff.call("GET", f"/token/{THEIRS}").json
@@ -193,7 +194,7 @@ def test_incidents_are_those_of_the_own_namespaces_and_of_their_pools(member: Cl
     assert staff.call("GET", f"/incident/{pools}").json["facts"] == {"trouble": "redis-7.internal"}
 
 
-@pytest.mark.parametrize("query", ["state=gone", "kind=flood", "severity=high", "limit=0", "limit=201", "before=x"])
+@in_one_test("query", ["state=gone", "kind=flood", "severity=high", "limit=0", "limit=201", "before=x"])
 def test_a_bad_filter_of_incidents_is_refused(member: Client, query: str) -> None:
     assert member.call("GET", f"/incident?{query}").status == 400
 

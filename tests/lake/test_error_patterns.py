@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from queues.lake.error_patterns import PATTERN_MAX, pattern_of
+from tests.support.rows import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "pattern"),
     [
         ("timeout after 31 ms", "timeout after <n> ms"),
@@ -31,7 +30,7 @@ def test_what_differs_each_time_becomes_a_placeholder(error: str, pattern: str) 
     assert pattern_of(error=error, outcome="failed") == pattern
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "pattern"),
     [
         ("550 no such host", "550 no such host"),
@@ -53,7 +52,7 @@ def test_codes_stay(error: str, pattern: str) -> None:
     assert pattern_of(error=pattern, outcome="failed") == pattern
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "pattern"),
     [
         ("timeout: 500 ms", "timeout: <n> ms"),
@@ -97,7 +96,7 @@ def test_a_pattern_has_the_first_words() -> None:
     assert pattern_of(error="no " * 30, outcome="failed") == " ".join(["no"] * 24)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "error",
     [
         "timeout after 31 ms on 10.0.0.1 at 2026-01-01",

@@ -19,11 +19,12 @@ from queues.lake.local_days import (
     uneven_hours,
     utc_days_of,
 )
+from tests.support.rows import in_one_test
 
 D = date(2026, 3, 29)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("zone", "day", "begin", "hours", "uneven"),
     [
         ("Europe/Berlin", D, "2026-03-28T23:00", 23, {2}),

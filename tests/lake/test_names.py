@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from queues.lake import names
 from queues.lake.names import TIMES_END_MS, EntryId
+from tests.support.rows import in_one_test
 
 ids = st.builds(EntryId, st.integers(0, 10**15 - 1), st.integers(0, 2**63 - 1))
 usual_ids = st.builds(EntryId, st.integers(0, 10**15 - 1), st.integers(0, 10**10 - 1))
@@ -32,7 +33,7 @@ def test_names_sort_as_entries_do(one: EntryId, other: EntryId) -> None:
     assert EntryId.parse(one.in_name()) == EntryId.parse(str(one)) == one
 
 
-@pytest.mark.parametrize("pool", ["compact", "compact-" + "a" * 20, "demo", "-", "a-p0001", "_gaps"])
+@in_one_test("pool", ["compact", "compact-" + "a" * 20, "demo", "-", "a-p0001", "_gaps"])
 def test_no_name_of_a_pool_makes_a_file_look_like_something_else(pool: str) -> None:
     name = str(names.drained_name(pool, 3, EntryId(1, 0), EntryId(2, 0)))
 

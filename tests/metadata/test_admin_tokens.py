@@ -16,6 +16,7 @@ from django.test import Client
 from queues.models import Namespace, Token
 from queues.services.tokens.authentication import authorise
 from queues.services.tokens.managing import NewToken, revoke_token
+from tests.support.rows import in_one_test
 
 from .conftest import SECRET
 
@@ -119,7 +120,7 @@ def test_only_the_description_of_a_token_changes(admin: Client, token: NewToken,
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "found"),
     [("q=web", True), ("q=orders", True), ("q=nothing", False), ("state=unused", True), ("state=revoked", False)],
 )

@@ -23,6 +23,7 @@ from queues.services.tokens.managing import NewToken, create_token, list_tokens,
 from tests.support.clock import ManualClock
 from tests.support.database import url_of_database
 from tests.support.outage import database_away
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 
@@ -159,7 +160,7 @@ def test_a_connection_that_broke_is_replaced(token: NewToken, clock: ManualClock
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("pool", ["\x00", "a\x00b", "a b", "\udcff", "x" * 256])
+@in_one_test("pool", ["\x00", "a\x00b", "a b", "\udcff", "x" * 256])
 def test_a_name_that_no_pool_can_have_is_unknown_and_no_outage(token: NewToken, pool: str) -> None:
     with pytest.raises(PoolNotFoundError):
         enter(token, pool=pool)

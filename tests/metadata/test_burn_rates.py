@@ -27,6 +27,7 @@ from queues.services.objectives.burn_rates import (
 )
 from queues.services.objectives.reading import LISTED_FOR_S, BurningQueue, list_burn_rates
 from queues.services.reporting.values import Figures, Objective, QueueRow, SeriesDay, Spread
+from tests.support.rows import in_one_test
 
 NOW_S = 1_772_000_000 // HOUR_S * HOUR_S
 TARGET = 0.99
@@ -55,7 +56,7 @@ def test_windows_reach_back_as_far_as_they_say() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("late", "pair"),
     [
         (lambda ago: 0, None),

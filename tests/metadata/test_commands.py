@@ -24,6 +24,7 @@ from queues.pools.ttl_cache import forget_everything
 from queues.services.tokens.authentication import authorise
 from queues.services.tokens.managing import NewToken
 from tests.support.outage import database_away
+from tests.support.rows import in_one_test
 
 from .conftest import SECRET
 
@@ -49,7 +50,7 @@ def test_create_takes_a_secret_from_standard_input(monkeypatch: pytest.MonkeyPat
     assert run("token", "create", "orders", "--description", "x", "--secret-stdin")[0] == SECRET + "\n"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("words", "message"),
     [
         (["create", "a b", "--description", "x"], "namespace name contains forbidden characters"),
@@ -157,7 +158,7 @@ def test_pool_set_changes_the_memory_for_events_of_every_partition_that_is_opene
     assert engine_for("default").layout.events_cap == 256 * 1024 * 1024 // engine.layout.partitions
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "words",
     [
         ["add", "default", "redis://h"],

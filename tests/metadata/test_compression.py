@@ -13,13 +13,14 @@ from django.http.response import HttpResponseBase
 from django.test import AsyncRequestFactory, Client, RequestFactory
 
 from taskq_site.compression import choose_encoding, compress_text
+from tests.support.rows import in_one_test
 
 STYLES = "/static/taskq/base.css"
 PAGE = "/login/"
 PAGES = b"<p>a page that is long enough for a thread</p>" * 2_000
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("accepted", "chosen"),
     [
         ("", ""),
@@ -40,8 +41,8 @@ def test_what_a_client_takes_is_read(accepted: str, chosen: str) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", [STYLES, PAGE, "/api/docs", "/api/schema"])
-@pytest.mark.parametrize("encoding", ["br", "gzip"])
+@in_one_test("path", [STYLES, PAGE, "/api/docs", "/api/schema"])
+@in_one_test("encoding", ["br", "gzip"])
 def test_a_text_comes_compressed_and_is_the_same(path: str, encoding: str) -> None:
     plain = Client().get(path)
     packed = Client().get(path, headers={"Accept-Encoding": encoding})

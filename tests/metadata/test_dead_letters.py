@@ -21,6 +21,7 @@ from queues.services.errors import InvalidArgumentError, NamespaceNotFoundError,
 from queues.services.policies import policy_for
 from tests.dashboard.surveyor import Surveyor
 from tests.support.burying import bury
+from tests.support.rows import in_one_test
 
 OLD_MS = 1_700_000_000_000
 """2023-11-14, in the evening."""
@@ -90,7 +91,7 @@ def test_what_is_in_other_peoples_namespaces_is_neither_found_nor_counted(ledger
         scan_dead_letters(user=clerk, chosen=DeadFilter(namespace="orders"))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("chosen", "expected"),
     [
         (DeadFilter(namespace="orders"), {"timeout after 31 ms", "Timeout after 8 ms", "no such user", "old"}),
@@ -327,13 +328,13 @@ def test_an_operator_may_delete_those_that_they_selected(orders: Namespace) -> N
     assert act_on_selected(user=operator, verb=DeadVerb.DELETE, letters=[f"default/orders/mail/{job_id}"]) == 1
 
 
-@pytest.mark.parametrize("text", ["x", "a/b|", "default/orders/mail|x", "default/orders/_q|", "|", "a/b/c/d|"])
+@in_one_test("text", ["x", "a/b|", "default/orders/mail|x", "default/orders/_q|", "|", "a/b/c/d|"])
 def test_a_position_that_no_stretch_gave_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgumentError):
         read_position(text)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "said", [{"day": "yesterday"}, {"day": "0001-01-01"}, {"queue": "a/b"}, {"pool": "ü"}, {"error": "x" * 2_000}]
 )
 def test_a_filter_that_means_nothing_is_refused(said: dict[str, str]) -> None:

@@ -22,6 +22,7 @@ from taskq_site.env import (
     read_url,
 )
 from taskq_site.private_data import FILE_NAME, keep_secret_key
+from tests.support.rows import in_one_test
 
 
 @pytest.mark.parametrize(("text", "value"), [("1", True), ("Yes", True), ("off", False), ("", True)])
@@ -43,21 +44,21 @@ def test_a_number_out_of_bounds_is_refused(monkeypatch: pytest.MonkeyPatch, text
         read_int("X", default=1, minimum=0, maximum=10)
 
 
-@pytest.mark.parametrize(("text", "price"), [("", None), ("0", 0), ("12.50", 12.5), (".25", 0.25), ("0.000012", None)])
+@in_one_test(("text", "price"), [("", None), ("0", 0), ("12.50", 12.5), (".25", 0.25), ("0.000012", None)])
 def test_a_price_is_an_exact_decimal(monkeypatch: pytest.MonkeyPatch, text: str, price: float | None) -> None:
     monkeypatch.setenv("X", text)
     assert read_price("X") == (Decimal(text) if text else None)
     assert price is None or read_price("X") == price
 
 
-@pytest.mark.parametrize("text", ["-1", "1e3", "free", "1,5", "nan", "1." + "0" * 13])
+@in_one_test("text", ["-1", "1e3", "free", "1,5", "nan", "1." + "0" * 13])
 def test_a_price_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("X", text)
     with pytest.raises(EnvError, match="expected a price such as"):
         read_price("X")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "size"),
     [("", 0), ("0", 0), ("12345", 12_345), ("2K", 2_048), ("500m", 500 << 20), ("20 GB", 20 << 30), ("1TiB", 1 << 40)],
 )
@@ -66,7 +67,7 @@ def test_a_size_takes_units(monkeypatch: pytest.MonkeyPatch, text: str, size: in
     assert read_size("X") == size
 
 
-@pytest.mark.parametrize("text", ["much", "-1", "1.5G", "10P", "G", "1 2"])
+@in_one_test("text", ["much", "-1", "1.5G", "10P", "G", "1 2"])
 def test_a_size_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("X", text)
     with pytest.raises(EnvError, match=r"X=.*: expected bytes, or a number with a unit such as 500M"):

@@ -12,6 +12,7 @@ import pytest
 from queues.models import IncidentKind, IncidentSeverity
 from queues.services.incidents.findings import Finding
 from queues.services.incidents.severity import CRITICAL_IMPACT, WARNING_IMPACT, impact_of, severity_of
+from tests.support.rows import in_one_test
 
 NOW = datetime(2026, 11, 25, 10, 28, tzinfo=UTC)
 CRITICAL, WARNING, INFO = IncidentSeverity.CRITICAL, IncidentSeverity.WARNING, IncidentSeverity.INFO
@@ -46,7 +47,7 @@ def finding(kind: str, size: int, minutes: float, share: float) -> Finding:
     return Finding(kind=IncidentKind(kind), pool="default", size=size, share=share, since=since)
 
 
-@pytest.mark.parametrize(("what", "kind", "size", "minutes", "share", "wanted"), EXAMPLES)
+@in_one_test(("what", "kind", "size", "minutes", "share", "wanted"), EXAMPLES)
 def test_severity_is_by_impact(
     what: str, kind: str, size: int, minutes: float, share: float, wanted: IncidentSeverity
 ) -> None:

@@ -36,6 +36,7 @@ from queues.services.reporting.making.running import Order, make_report
 from queues.services.reporting.making.upkeep import reopen_late_days
 from queues.services.reporting.values import BACK_DAYS
 from tests.support.reports import at, event, write_events, write_report
+from tests.support.rows import in_one_test
 
 from .reporting import Place, add_day, add_row
 
@@ -52,7 +53,7 @@ def lake_of(sizes: dict[int, int], *, beside: int = 0) -> LakeSize:
     return LakeSize(days=days, total=Size(len(days), sum(sizes.values()) + beside))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("rules", "doomed", "kept"),
     [
         (LakeRules(), [], []),

@@ -12,6 +12,7 @@ from django.db.models import ProtectedError
 
 from queues.models import Namespace, Pool, QueuePolicy, Token, TokenLimit
 from queues.models.pool import ensure_default_pool
+from tests.support.rows import in_one_test
 
 
 def refused(**values: Any) -> set[str]:
@@ -36,7 +37,7 @@ def test_a_default_pool_that_was_changed_is_left_alone(default_pool: Pool) -> No
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
+@in_one_test(
     "url",
     [
         "redis://host",
@@ -51,7 +52,7 @@ def test_a_pool_takes_every_form_of_url(url: str) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("url", ["", "host:6379", "http://host", "redis://", "redis://host:x", "redis+sentinel://a:1"])
+@in_one_test("url", ["", "host:6379", "http://host", "redis://", "redis://host:x", "redis+sentinel://a:1"])
 def test_a_pool_refuses_what_is_no_redis_url(url: str) -> None:
     assert refused(url=url) == {"url"}
 
@@ -66,7 +67,7 @@ def test_a_pool_refuses_a_password_where_it_could_not_be_masked(url: str) -> Non
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["", "two words", "a/b", "ümlaut", "a:b", "x" * 256])
+@in_one_test("name", ["", "two words", "a/b", "ümlaut", "a:b", "x" * 256])
 def test_a_pool_refuses_names_that_do_not_fit_into_a_token(name: str) -> None:
     assert refused(name=name) == {"name"}
 
@@ -139,7 +140,7 @@ def test_a_limit_needs_an_interval(orders: Namespace) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "value"),
     [
         ("queue", "_reserved"),

@@ -35,6 +35,7 @@ from tests.support.clock import ManualClock
 from tests.support.loops import run_async
 from tests.support.outage import database_away
 from tests.support.redis_servers import version_of
+from tests.support.rows import in_one_test
 
 pytestmark = pytest.mark.django_db
 NOBODY = "unix:///nonexistent/redis.sock"
@@ -66,7 +67,7 @@ def test_a_pool_takes_the_partitions_that_its_redis_was_set_up_with(redis_url: s
     assert add_pool(name="silent", url=NOBODY).partitions == 8
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other", "same"),
     [
         ("redis://h", "redis://:secret@H:6379/0", True),

@@ -14,6 +14,7 @@ import redis
 
 from queues.embedded import EmbeddedRedis
 from taskq_site.env import EnvError, read_umask
+from tests.support.rows import in_one_test
 
 OURS = ("taskq.sqlite3", "taskq.sqlite3-wal", "secret_key", "demo.json", "log/server.log", "log/server.log.1")
 THEIRS = ("notes.txt", "static/base.css", "other/log")
@@ -68,7 +69,7 @@ def test_a_group_may_be_let_in(open_directory: Path) -> None:
     assert [mode(open_directory / name) for name in ("new", "taskq.sqlite3")] == [0o640] * 2
 
 
-@pytest.mark.parametrize("text", ["22", "022x", "0o77", "0999", "777", "-77"])
+@in_one_test("text", ["22", "022x", "0o77", "0999", "777", "-77"])
 def test_a_umask_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("X", text)
     with pytest.raises(EnvError, match="X="):

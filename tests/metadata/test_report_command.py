@@ -18,6 +18,7 @@ from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order
 from queues.services.reporting.reading.days import today, yesterday
 from queues.spark_settings import SparkSettings
+from tests.support.rows import in_one_test
 
 pytestmark = pytest.mark.django_db
 
@@ -101,7 +102,7 @@ def test_quiet_says_nothing_when_all_is_well(maker: Maker) -> None:
     assert run("--quiet") == ""
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "words"),
     [
         (["--date", "29.3.2026"], "29.3.2026 is no date: expected YYYY-MM-DD"),

@@ -12,6 +12,7 @@ import pytest
 
 from taskq_site.connections import mail_settings
 from taskq_site.env import EnvError, read_int, read_place, read_time
+from tests.support.rows import in_one_test
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_off_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_time("X", default="02:10") is None
 
 
-@pytest.mark.parametrize("text", ["24:00", "12:60", "2", "02:10:00", "soon", "-1:00"])
+@in_one_test("text", ["24:00", "12:60", "2", "02:10:00", "soon", "-1:00"])
 def test_what_is_no_time_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("X", text)
     with pytest.raises(EnvError, match=f"X={text}: expected a time of day"):
@@ -71,9 +72,7 @@ def test_mails_may_go_to_files_the_console_or_nowhere() -> None:
     assert mail_settings("")["EMAIL_BACKEND"].endswith("dummy.EmailBackend")
 
 
-@pytest.mark.parametrize(
-    "url", ["http://user:hunter2@host", "smtp://", "hunter2", "smtp://u:hunter2@host:none", "file:hunter2"]
-)
+@in_one_test("url", ["http://user:hunter2@host", "smtp://", "hunter2", "smtp://u:hunter2@host:none", "file:hunter2"])
 def test_other_urls_are_refused_without_repeating_them(url: str) -> None:
     with pytest.raises(EnvError) as caught:
         mail_settings(url)
@@ -81,7 +80,7 @@ def test_other_urls_are_refused_without_repeating_them(url: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "place"),
     [
         ("", "/data/lake"),

@@ -13,6 +13,7 @@ from django.test import override_settings
 from queues import spark_settings
 from queues.spark_settings import SparkSettingError, SparkSettings
 from taskq_site.env import EnvError, read_checked
+from tests.support.rows import in_one_test
 
 PROPERTIES = r"""
 # of our cluster
@@ -89,7 +90,7 @@ def test_pairs_are_words_or_json(text: str, pairs: dict[str, str]) -> None:
     assert spark_settings.parse_conf(text) == {**pairs, **more}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "words"),
     [
         ("spark.a", "'spark.a': expected KEY=VALUE"),
@@ -110,7 +111,7 @@ def test_pairs_that_cannot_be_meant_are_refused_without_repeating_a_value(text: 
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "master",
     [
         *("local", "local[*]", "local[2]", "local-cluster[2,1,1024]", "yarn", "spark://a:7077,b:7077"),
@@ -121,7 +122,7 @@ def test_a_master_is_one_that_spark_knows(master: str) -> None:
     assert spark_settings.check_master(master) == master
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("master", "words"),
     [
         ("host:7077", "host:7077 is no Spark master: expected"),
@@ -137,7 +138,7 @@ def test_another_master_is_refused(master: str, words: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["2", "g", "0g", "1.5g", "2gb", "-1g", "2 g"])
+@in_one_test("text", ["2", "g", "0g", "1.5g", "2gb", "-1g", "2 g"])
 def test_memory_has_a_unit(text: str) -> None:
     assert spark_settings.check_memory("512m") == "512m"
     with pytest.raises(SparkSettingError, match="is no amount of memory"):

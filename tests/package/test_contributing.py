@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import pytest
-
 from tests.package.wheel import ROOT
+from tests.support.rows import in_one_test
 
 TEXT: Final = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MAKEFILE: Final = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -26,16 +25,16 @@ def test_every_walkthrough_is_read() -> None:
     assert len(ROWS) == len(rows) > 40
 
 
-@pytest.mark.parametrize(("path", "content"), ROWS, ids=lambda one: one)
+@in_one_test(("path", "content"), ROWS, title=lambda one: one)
 def test_a_file_of_a_walkthrough_holds_what_it_says(path: str, content: str) -> None:
     assert content in (ROOT / path).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", PATHS)
+@in_one_test("path", PATHS)
 def test_a_file_or_folder_that_is_named_exists(path: str) -> None:
     assert (ROOT / path).exists()
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@in_one_test("target", TARGETS)
 def test_make_has_the_target_that_is_named(target: str) -> None:
     assert re.search(rf"^{target}:", MAKEFILE, flags=re.MULTILINE)

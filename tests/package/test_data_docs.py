@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 import duckdb
-import pytest
 
 from queues.lake import schema
 from queues.reports import schema as reports
 from tests.package.wheel import ROOT
+from tests.support.rows import in_one_test
 from tools.data_docs.documents import DOCS, TABLES, make_documents
 
 DOCUMENT: dict[str, Any] = json.loads((DOCS / "schema.json").read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def test_the_statements_make_tables() -> None:
     assert [name for (name,) in columns] == [*(column.name for column in schema.COLUMNS), "date", "hour"]
 
 
-@pytest.mark.parametrize("table", [table.name for table in TABLES])
+@in_one_test("table", [table.name for table in TABLES])
 def test_the_json_schema_tells_type_unit_and_null_of_each_column(table: str) -> None:
     described = next(one for one in TABLES if one.name == table)
     properties = DOCUMENT["$defs"][table]["properties"]

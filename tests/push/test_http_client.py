@@ -24,6 +24,7 @@ from queues.http_client.addresses import Lookup, look_up
 from queues.http_client.client import IDLE_S
 from queues.http_client.connection import BODY_KEPT_BYTES
 from tests.engine.loop import in_loop
+from tests.support.rows import in_one_test
 
 from .certificates import Authority
 from .sink import Received, Sink, listening, never, replies, says
@@ -225,7 +226,7 @@ async def test_a_literal_address_that_is_not_public_is_not_connected_to() -> Non
     assert sink.connections == 0
 
 
-@pytest.mark.parametrize("spelled", ["localhost", "127.1", "0x7f000001", "2130706433", "0177.0.0.1"])
+@in_one_test("spelled", ["localhost", "127.1", "0x7f000001", "2130706433", "0177.0.0.1"])
 def test_a_name_that_means_the_loopback_is_not_connected_to(spelled: str) -> None:
     async def talk(sink: Sink) -> None:
         kind, words = await failure(client(f"http://{spelled}:{sink.port}/", rules=AddressRules()))

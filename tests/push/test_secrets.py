@@ -9,9 +9,10 @@ import pytest
 
 from queues.services.errors import InvalidArgumentError
 from queues.services.push.secrets import UnreadableSecretError, key_of, new_secret, seal, unseal
+from tests.support.rows import in_one_test
 
 
-@pytest.mark.parametrize("length", [24, 31, 32, 33, 64])
+@in_one_test("length", [24, 31, 32, 33, 64])
 def test_a_key_is_sealed_differently_each_time_and_unsealed(length: int) -> None:
     key = bytes(range(length))
 
@@ -38,9 +39,7 @@ def test_what_was_tampered_with_or_sealed_by_another_key_is_refused(settings: An
         unseal(sealed)
 
 
-@pytest.mark.parametrize(
-    "secret", ["", "x", "whsec_", "whsec_!!!!", "whsec_" + base64.b64encode(bytes(23)).decode(), "A" * 44]
-)
+@in_one_test("secret", ["", "x", "whsec_", "whsec_!!!!", "whsec_" + base64.b64encode(bytes(23)).decode(), "A" * 44])
 def test_a_text_that_is_no_secret_is_refused_without_repeating_it(secret: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         key_of(secret)

@@ -8,9 +8,10 @@ import pytest
 
 from queues.http_client import AddressRules, UrlError, parse_target
 from queues.http_client.headers import HeaderError, check_headers, escape_value
+from tests.support.rows import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("url", "host", "port", "path", "authority"),
     [
         ("https://example.org", "example.org", 443, "/", "example.org"),
@@ -27,7 +28,7 @@ def test_a_url_is_read(url: str, host: str, port: int, path: str, authority: str
     assert (target.host, target.port, target.path, target.authority) == (host, port, path, authority)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("url", "words"),
     [
         ("", "must begin with"),
@@ -83,12 +84,12 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize("address", REFUSED)
+@in_one_test("address", REFUSED)
 def test_an_address_that_is_not_public_is_refused(address: str) -> None:
     assert not AddressRules().permits(address)
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@in_one_test("address", PUBLIC)
 def test_a_public_address_is_permitted(address: str) -> None:
     assert AddressRules().permits(address)
 
@@ -104,7 +105,7 @@ def test_a_network_that_the_operator_allows_is_permitted_and_no_other() -> None:
     assert not rules.permits("127.0.0.1")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("headers", "words"),
     [
         ([], "object"),

@@ -29,6 +29,7 @@ from queues.server.reader import Reader
 from queues.server.request_head import UNKNOWN_BEGINNING
 from tests.http.two_servers_connection import request
 from tests.support.loops import run_async
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 PAGE = request("GET /login/", ("Host", "localhost"))
@@ -360,8 +361,8 @@ def answered(path: str, *headers: tuple[bytes, bytes], busy: bool = False) -> tu
     return start["status"], dict(start["headers"]), body["body"]
 
 
-@pytest.mark.parametrize("busy", [False, True])
-@pytest.mark.parametrize(
+@in_one_test("busy", [False, True])
+@in_one_test(
     ("path", "accept", "kind"),
     [
         ("/", b"text/html", b"text/html"),

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from taskq import App
 from taskq.worker import StopReason, Worker, WorkerOptions
+from tests.support.waiting import wait_until
 
 NAMESPACE = "sdk"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     """What runs the tests that are coroutines."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def forked_taskq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """What stands for `python -m taskq` where the process is not what is tested: a fork of one that has imported it."""
+    place = str(tmp_path_factory.mktemp("taskq") / "socket")
+    program = str(ROOT / "tests" / "support" / "forked_taskq.py")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, program, "serve", place], stdin=subprocess.PIPE, env=env) as server:
+        wait_until(Path(place).exists, or_fail="no server of commands")
+        yield [sys.executable, "-I", "-S", program, "call", place]
+        assert server.stdin is not None
+        server.stdin.close()
 
 
 @pytest.fixture

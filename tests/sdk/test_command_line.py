@@ -22,6 +22,7 @@ from queues.engine import PublishOptions
 from taskq import App, NotConfiguredError
 from taskq.cli.run_worker import add_arguments, run_worker, worker_options
 from taskq.worker import supervisor
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +65,9 @@ def fail() -> None:
 class Place:
     """A folder with tasks, and the environment in which commands run there."""
 
-    def __init__(self, folder: Path, url: str) -> None:
+    def __init__(self, folder: Path, url: str, forked_taskq: list[str]) -> None:
         self.folder = folder
+        self.forked = forked_taskq
         self.env = {**os.environ, "TASKQ_URL": url, "TASKQ_NAMESPACE": "cli", "PYTHONPATH": str(ROOT)}
         self.app = App(url, namespace="cli")
         (folder / "tasks.py").write_text(TASKS)
@@ -73,7 +75,7 @@ class Place:
     def run(self, *words: str, status: int = 0, timeout: float = 30) -> str:
         """What a command prints."""
         done = subprocess.run(
-            [sys.executable, "-m", "taskq", *words],
+            [*self.forked, *words],
             cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=timeout, check=False,
         )  # fmt: skip
         assert done.returncode == status, done.stdout + done.stderr
@@ -103,8 +105,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path, redis_url: str) -> Iterator[Place]:
-    place = Place(tmp_path, redis_url)
+def place(tmp_path: Path, redis_url: str, forked_taskq: list[str]) -> Iterator[Place]:
+    place = Place(tmp_path, redis_url, forked_taskq)
     yield place
     place.app.broker.close()
 
@@ -117,8 +119,8 @@ def wait_for(condition: Callable[[], object], what: str, timeout_s: float = 20) 
     wait_until(lambda: bool(condition()), or_fail=what, timeout_s=timeout_s)
 
 
-def test_init_and_dev_lead_to_a_result(tmp_path: Path) -> None:
-    place = Place(tmp_path, "")
+def test_init_and_dev_lead_to_a_result(tmp_path: Path, forked_taskq: list[str]) -> None:
+    place = Place(tmp_path, "", forked_taskq)
     (tmp_path / "tasks.py").unlink()
     del place.env["TASKQ_URL"], place.env["TASKQ_NAMESPACE"]
     assert "taskq dev tasks" in place.run("init")
@@ -265,7 +267,7 @@ def test_options_that_make_no_worker_are_refused_once(place: Place, words: list[
     assert place.run("worker", "tasks", "--burst", *words, status=1, timeout=60).count("must be 1 or more") == 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("words", "wrong"),
     [
         ("--max-jobs=0", "max jobs and max memory must be 1 or more"),

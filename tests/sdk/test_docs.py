@@ -26,6 +26,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tokenize
@@ -130,7 +131,7 @@ class Failures(logging.Handler):
 class Page:
     """A page that is carried out in a folder of its own."""
 
-    def __init__(self, path: Path, folder: Path, url: str) -> None:
+    def __init__(self, path: Path, folder: Path, url: str, forked_taskq: list[str]) -> None:
         self.path = path
         self.text = path.read_text(encoding="utf-8")
         self.folder = folder
@@ -145,15 +146,21 @@ class Page:
         self.background: list[subprocess.Popen[bytes]] = []
         self.queues = {"default", *re.findall(r'queue="([\w-]+)"', self.text)}
         self.has_dev = "$ taskq dev" in self.text
-        self.env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+        self.env = {**os.environ, "PYTHONPATH": str(ROOT)}
         for name in ("TASKQ_URL", "TASKQ_NAMESPACE", "TASKQ_TOKEN"):
             self.env.pop(name, None)
         if not self.has_dev:  # which is found by its folder
             self.env |= {"TASKQ_URL": url, "TASKQ_NAMESPACE": NAMESPACE}
-        (folder / "bin").mkdir()
-        command = folder / "bin" / "taskq"
-        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m taskq "$@"\n')
+        self.env_of_commands = {"PATH": self._bin("bin", forked_taskq)}
+        self.env_of_processes = {"PATH": self._bin("bin-of-processes", [sys.executable, "-m", "taskq"])}
+
+    def _bin(self, name: str, taskq: list[str]) -> str:
+        """PATH with a `taskq` that is this."""
+        command = self.folder / name / "taskq"
+        command.parent.mkdir()
+        command.write_text(f'#!/bin/sh\nexec {shlex.join(taskq)} "$@"\n')
         command.chmod(0o755)
+        return f"{command.parent}:{os.environ['PATH']}"
 
     def run(self) -> None:
         try:
@@ -304,7 +311,8 @@ class Page:
         variable = re.fullmatch(r"(\w+)=\$\((.*)\)", command)
         done = subprocess.run(
             ["/bin/sh", "-c", variable[2] if variable else command],
-            cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=60, check=False,
+            cwd=self.folder, env=self.env | self.env_of_commands, capture_output=True, text=True, timeout=60,
+            check=False,
         )  # fmt: skip
         fails = shown.startswith("taskq: ")
         said = done.stderr if fails else done.stdout
@@ -317,8 +325,8 @@ class Page:
     def _start(self, command: str) -> None:
         is_dev = command.startswith("taskq dev")
         process = subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {command}{' --port 0' if is_dev else ''}"], cwd=self.folder, env=self.env,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            ["/bin/sh", "-c", f"exec {command}{' --port 0' if is_dev else ''}"], cwd=self.folder,
+            env=self.env | self.env_of_processes, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.background.append(process)
         if is_dev:
@@ -380,13 +388,13 @@ def failures() -> Iterator[Failures]:
 
 @pytest.fixture
 def carry_out(
-    tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch, failures: Failures
+    tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch, failures: Failures, forked_taskq: list[str]
 ) -> Iterator[Callable[[Path], None]]:
     """Carries a page out. Fails if something on it is not so."""
     pages: list[Page] = []
 
     def run(path: Path) -> None:
-        page = Page(path, tmp_path, redis_url)
+        page = Page(path, tmp_path, redis_url, forked_taskq)
         pages.append(page)
         for name in ("TASKQ_URL", "TASKQ_NAMESPACE"):
             monkeypatch.setenv(name, page.env[name]) if name in page.env else monkeypatch.delenv(name, raising=False)

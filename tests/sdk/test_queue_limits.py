@@ -13,6 +13,7 @@ import pytest
 from queues.engine import JobState
 from taskq import App, Client, NotConfiguredError, QueueLimits
 from taskq.brokers.http import HttpBroker
+from tests.support.rows import in_one_test
 
 from .conftest import make_worker, until, work, working
 
@@ -116,7 +117,7 @@ def test_clients_keep_to_limits_too(redis_url: str) -> None:
         assert len(client.consume("mails", count=10)) == 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("limits", "words"),
     [
         ({"rate": -1}, "queue_limits of 'mails': invalid rate"),

@@ -31,6 +31,7 @@ from taskq import (
 )
 from taskq.app import group_calls
 from taskq.message import read_message
+from tests.support.rows import in_one_test
 
 from .conftest import NAMESPACE, work
 
@@ -256,7 +257,7 @@ def test_two_tasks_of_one_name_are_refused_and_so_are_unknown_options(app: App) 
         app.task(retry=RetryPolicy(backoff="often"))(first)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("options", "wrong"),
     [
         ({"timeout": -1}, "timeout= must be above 0"),
@@ -301,9 +302,7 @@ def test_what_is_no_function_is_refused_as_a_task(app: App) -> None:
         app.task(7)  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"never": ("ValueError",)}, {"only": 5}, {"tries": "3"}, {"tries": True}, {"backoff": 10}]
-)
+@in_one_test("wrong", [{"never": ("ValueError",)}, {"only": 5}, {"tries": "3"}, {"tries": True}, {"backoff": 10}])
 def test_a_retry_policy_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(NotConfiguredError, match=f"^{next(iter(wrong))}= of a RetryPolicy"):
         RetryPolicy(**wrong)

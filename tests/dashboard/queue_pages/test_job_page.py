@@ -12,6 +12,7 @@ from queues.engine import Dependency, JobState, delete_jobs, relay, release
 from queues.models import Activity, Pool
 from tests.dashboard.people import People
 from tests.dashboard.shop import AT, Shop
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 from .asking import JSON, LIVE, noted, uncoloured
@@ -127,7 +128,7 @@ def test_a_job_that_went_while_one_looked_is_said_to_be_gone(bob: Client, shop: 
     assert "The job is gone" not in bob.get(at(job_id)).content.decode()
 
 
-@pytest.mark.parametrize("job_id", [UNKNOWN, "x", "<script>", UNKNOWN.lower(), UNKNOWN + "A"])
+@in_one_test("job_id", [UNKNOWN, "x", "<script>", UNKNOWN.lower(), UNKNOWN + "A"])
 def test_an_unknown_job_is_not_found(bob: Client, job_id: str) -> None:
     for path in ("peek", "raw/body", *(["", "events"] if job_id != UNKNOWN else [])):
         assert bob.get(at(job_id, path)).status_code == 404
@@ -162,8 +163,8 @@ def test_a_job_without_a_result_has_none_to_save(bob: Client, shop: Shop) -> Non
     assert bob.get(at(shop.job_in(JobState.READY), "raw/result")).status_code == 404
 
 
-@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("form", ["", "?as=text", "?as=json", "?as=hex"])
+@in_one_test("body", HOSTILE.values())
+@in_one_test("form", ["", "?as=text", "?as=json", "?as=hex"])
 def test_a_hostile_job_is_shown_harmlessly(bob: Client, shop: Shop, body: bytes, form: str) -> None:
     job_id = shop.job_in(
         JobState.DEAD,

@@ -10,6 +10,7 @@ from django.test import Client
 from queues.engine import JobState, peek
 from queues.models import Activity
 from tests.dashboard.shop import Shop
+from tests.support.rows import in_one_test
 
 from .asking import noted, post
 
@@ -57,7 +58,7 @@ def test_bytes_are_published_as_base64(olga: Client, shop: Shop) -> None:
     assert found.body == b"\x00\xff"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "value", "said"),
     [
         ("tries", "0", "greater than or equal to 1"),

@@ -14,6 +14,7 @@ from queues.engine import JobState, annotate, release
 from tests.dashboard.people import BANK, POOL, SHOP, People
 from tests.dashboard.shop import AT, Shop
 from tests.dashboard.workers import beat, running
+from tests.support.rows import in_one_test
 
 from .asking import uncoloured
 from .hostile import HOSTILE, assert_harmless
@@ -53,7 +54,7 @@ def test_name_and_arguments_stand_above_the_body(bob: Client, shop: Shop) -> Non
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "body",
     [
         b"",
@@ -162,7 +163,7 @@ def test_without_its_worker_what_was_said_last_is_shown(bob: Client, shop: Shop,
     assert "/workers/?q=" not in text
 
 
-@pytest.mark.parametrize("percent", ["", "x", "nan", "inf", "-inf", "1e999"])
+@in_one_test("percent", ["", "x", "nan", "inf", "-inf", "1e999"])
 def test_a_percent_that_is_none_is_not_shown(bob: Client, shop: Shop, percent: str) -> None:
     job_id = shop.job_in(JobState.WORKING)
     say(shop, job_id, percent=percent)

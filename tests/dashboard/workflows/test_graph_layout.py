@@ -8,12 +8,11 @@ from itertools import pairwise
 from types import FrameType
 from typing import Any
 
-import pytest
-
 from dashboard.workflow_graph import GraphLayout, count_edges, lay_out
 from dashboard.workflow_graph.coordinates import settle_column
 from dashboard.workflow_graph.layers import BENDS_PER_PART, count_crossings, make_layers, order_layers
 from dashboard.workflow_graph.units import find_units, graph_of_units, make_graph
+from tests.support.rows import in_one_test
 
 from .shapes import SHAPES, Shape, bipartite, chain, fan, far_reaching, ladder, lanes, woven
 
@@ -55,7 +54,7 @@ def unit_boxes(layout: GraphLayout) -> list[tuple[int, int, int, int]]:
     ]
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@in_one_test("name", SHAPES)
 def test_nothing_is_drawn_over_anything_else_and_all_of_it_inside(name: str) -> None:
     layout = lay_out(SHAPES[name](SIZE), node_width=WIDTH)
 
@@ -69,7 +68,7 @@ def test_nothing_is_drawn_over_anything_else_and_all_of_it_inside(name: str) -> 
         assert all(0 <= y <= layout.height for y in edge.points[1::2])
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@in_one_test("name", SHAPES)
 def test_a_node_stands_right_of_all_that_it_depends_on(name: str) -> None:
     shape = SHAPES[name](SIZE)
     layout = lay_out(shape, node_width=WIDTH)
@@ -79,7 +78,7 @@ def test_a_node_stands_right_of_all_that_it_depends_on(name: str) -> None:
             assert layout.corners[one][0] + WIDTH < layout.corners[node][0]
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@in_one_test("name", SHAPES)
 def test_edges_join_their_units_and_never_turn_back(name: str) -> None:
     shape = SHAPES[name](SIZE)
     layout = lay_out(shape, node_width=WIDTH)
@@ -97,7 +96,7 @@ def test_edges_join_their_units_and_never_turn_back(name: str) -> None:
         assert all(left <= right for left, right in pairwise(edge.points[::2]))
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@in_one_test("name", SHAPES)
 def test_the_same_graph_is_always_drawn_the_same(name: str) -> None:
     assert lay_out(SHAPES[name](SIZE), node_width=WIDTH) == lay_out(SHAPES[name](SIZE), node_width=WIDTH)
 
@@ -213,7 +212,7 @@ def steps_of(work: Callable[[], object]) -> int:
     return steps
 
 
-@pytest.mark.parametrize("shape", [chain, fan, lanes, woven, far_reaching, ladder])
+@in_one_test("shape", [chain, fan, lanes, woven, far_reaching, ladder])
 def test_steps_grow_as_the_graph_does(shape: Callable[[int], Shape]) -> None:
     small, large = shape(150), shape(600)
     parts = [sum(1 + len(needed) for needed in one) for one in (small, large)]

@@ -14,6 +14,7 @@ from queues.engine import Engine, NodeRequest, ack_attempt, add_nodes, consume, 
 from queues.models import Activity, Pool
 from tests.dashboard.people import BANK, POOL, SHOP, People
 from tests.dashboard.queue_pages.hostile import assert_harmless
+from tests.support.rows import in_one_test
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -181,8 +182,8 @@ def test_nobody_sees_what_is_not_theirs(people: People, engine: Engine, part: st
     assert people.root.browser.get(LIST, {"namespace": f"{POOL}/{BANK}"}).status_code == 200
 
 
-@pytest.mark.parametrize("workflow_id", ["unknown", "x" * 65, "a b", "%00", "..", "*"])
-@pytest.mark.parametrize("part", ["", "graph"])
+@in_one_test("workflow_id", ["unknown", "x" * 65, "a b", "%00", "..", "*"])
+@in_one_test("part", ["", "graph"])
 def test_an_unknown_one_is_not_found(alice: Client, workflow_id: str, part: str) -> None:
     assert alice.get(at(workflow_id, part)).status_code == 404
 

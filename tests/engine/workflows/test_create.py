@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queues.engine import InvalidArgumentError, WorkflowConflictError, WorkflowNotFoundError
+from tests.support.rows import in_one_test
 
 from .shop import QUEUES, Shop, node
 
@@ -69,7 +70,7 @@ def test_a_workflow_that_is_not_there_is_not_found(shop: Shop) -> None:
         shop.read()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("nodes", "message"),
     [
         ([], "no nodes"),

@@ -13,6 +13,7 @@ from queues.engine import JobState
 from taskq.django import app
 from taskq.django.backend import TaskqBackend
 from taskq.django.compat import InvalidTask, Task, TaskResult, TaskResultStatus, task_enqueued
+from tests.support.rows import in_one_test
 
 from . import tasks
 
@@ -127,7 +128,7 @@ def test_another_backend_has_queues_and_options_of_its_own(backend: TaskqBackend
     assert b'"django:tests.sdk.django.tasks.add@other"' in job.body
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "words"),
     [
         ({"queue_name": "unknown"}, "Queue 'unknown' is not valid"),
