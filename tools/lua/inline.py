@@ -30,7 +30,7 @@ from .expressions import (
     parts_of,
     values_of,
 )
-from .names import SEPARATOR, assigned, children, copy_function, copy_tree, declared, fresh, walk
+from .names import LEAVES, SEPARATOR, assigned, children, copy_function, copy_tree, declared, fresh, walk
 
 LONGEST: Final = 3000
 """Characters that a function of several calls may take, all together."""
@@ -65,7 +65,6 @@ class _Function:
         is_expression = len(self.body) == 1 and self.ends_in_return and len(values_of(last)) == 1
         self.expression = values_of(last)[0] if is_expression else None
         self.own_assignments = {name.id for name in assigned(node.body)} & set(self.args)
-        self.size = len(ast.to_lua_source(node.body))
 
 
 class _Inliner:
@@ -142,7 +141,7 @@ class _Inliner:
             return
         function = _Function(node)
         calls = self._uses[node.name.id] - 1
-        if calls == 1 or function.size * calls <= LONGEST:
+        if calls == 1 or len(ast.to_lua_source(node.body)) * calls <= LONGEST:
             self._functions[node.name.id] = function
 
     def _called(self, node: Any) -> _Function | None:
@@ -244,8 +243,10 @@ class _Inliner:
                 continue
             if self._is_fixed(value) and (not is_place(value) or uses[name] <= 1):
                 in_place[name] = value
-        substitute(copied.body, in_place)
-        fold(copied.body)
+        if in_place:
+            substitute(copied.body, in_place)
+        if any(isinstance(value, LITERALS) for value in in_place.values()):
+            fold(copied.body)
         targets = [_name(name) for name in args if name not in in_place]
         values = [value for name, value in zip(args, given, strict=False) if name not in in_place]
         parameters = self._in_statement(lua.LocalAssign(targets, values), is_function=True) if targets else []
@@ -426,10 +427,11 @@ def _map(node: Any, change: Callable[[Any], Any], *, children_first: bool = Fals
         if not isinstance(part, lua.Node):
             return part
         if children_first:
-            _map(part, change, children_first=True)
+            if type(part) not in LEAVES:
+                _map(part, change, children_first=True)
             return change(part)
         new = change(part)
-        if new is part:
+        if new is part and type(part) not in LEAVES:
             _map(part, change)
         return new
 

@@ -24,11 +24,19 @@ def fresh(name: str) -> str:
 
 def children(node: Any) -> list[Any]:
     """What a node consists of, in the order of the source, without the names of fields and methods."""
+    kind = type(node)
+    if kind in LEAVES:
+        return []
+    own = vars(node)
+    if kind is lua.Index and node.notation is lua.IndexNotation.DOT:
+        return [own["value"]]
+    if kind is lua.Field and not node.between_brackets:
+        return [own["value"]]
+    if kind not in _PARTS:
+        _PARTS[kind] = tuple(name for name in own if name[0] != "_" and name not in _NO_PARTS)
     parts: list[Any] = []
-    if type(node) in _LEAVES:
-        return parts
-    for name in _parts_of(node):
-        value = getattr(node, name)
+    for name in _PARTS[kind]:
+        value = own[name]
         if isinstance(value, list):
             parts += value
         elif isinstance(value, lua.Node):
@@ -36,22 +44,9 @@ def children(node: Any) -> list[Any]:
     return parts
 
 
-def _parts_of(node: Any) -> tuple[str, ...]:
-    match node:
-        case lua.Index() if node.notation is lua.IndexNotation.DOT:
-            return ("value",)
-        case lua.Field() if not node.between_brackets:
-            return ("value",)
-        case lua.Invoke():
-            return ("source", "args")
-    if type(node) not in _PARTS:
-        _PARTS[type(node)] = tuple(name for name in vars(node) if name[0] != "_" and name not in _NO_PARTS)
-    return _PARTS[type(node)]
-
-
 _NO_PARTS = ("comments", "place", "wrapped", "notation", "style", "delimiter", "raw")
-_PARTS: dict[type, tuple[str, ...]] = {}
-_LEAVES = frozenset({lua.Name, lua.Number, lua.String, lua.Nil, lua.TrueExpr, lua.FalseExpr})
+_PARTS: dict[type, tuple[str, ...]] = {lua.Invoke: ("source", "args")}
+LEAVES = frozenset({lua.Name, lua.Number, lua.String, lua.Nil, lua.TrueExpr, lua.FalseExpr})
 """Most nodes are such, and consist of nothing."""
 
 
@@ -61,7 +56,8 @@ def walk(node: Any) -> Iterator[Any]:
     while rest:
         part = rest.pop()
         yield part
-        rest += reversed(children(part))
+        if type(part) not in LEAVES:
+            rest += reversed(children(part))
 
 
 def resolve(block: lua.Block) -> list[lua.Name]:
@@ -161,7 +157,7 @@ def copy_tree(node: Any) -> Any:
     new = object.__new__(type(node))  # a quarter of the time of `copy`
     own = vars(new)
     own.update(vars(node))
-    if type(node) in _LEAVES:
+    if type(node) in LEAVES:
         own["comments"] = list(node.comments)
         return new
     for name, value in own.items():
