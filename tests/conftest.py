@@ -140,6 +140,16 @@ def pytest_runtest_teardown() -> None:
             thread.join(timeout=10)
 
 
+def _not_needed() -> None:
+    """Takes the place of a fixture that pytest-django has for each test, of which no test here has a use."""
+
+
+_django_clear_site_cache = pytest.fixture(scope="session")(_not_needed)
+_django_isolate_apps = pytest.fixture(scope="session")(_not_needed)
+_live_server_helper = pytest.fixture(scope="session")(_not_needed)
+_template_string_if_invalid_marker = pytest.fixture(scope="session")(_not_needed)
+
+
 @pytest.fixture(scope="session")
 def django_db_keepdb(
     django_db_keepdb: bool,

@@ -61,7 +61,7 @@ def test_an_act_is_shown_with_who_did_what_where(people: People) -> None:
     assert row.endswith("UTC alice respawned shop/mail 1,234 error: timeout")
 
 
-@in_one_test(
+@pytest.mark.parametrize(
     ("detail", "english", "chinese"),
     [
         ("all ready", "all ready", "全部就绪任务"),
@@ -118,6 +118,16 @@ def test_a_new_namespace_of_an_old_name_does_not_inherit_its_past(people: People
     assert len(shown(people.root.browser)) == 1
 
 
+@pytest.fixture
+def four_entries(people: People) -> None:
+    note(people, queue="mail")
+    note(people, ActivityAction.RESUMED, queue="mail", who="bob")
+    note(people, ActivityAction.RESUMED, queue="pay")
+    note(people, namespace="bank", who="charlie")
+    Activity.objects.filter(queue="pay").update(at=datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC))
+
+
+@pytest.mark.usefixtures("four_entries")
 @in_one_test(
     ("query", "expected"),
     [
@@ -134,12 +144,6 @@ def test_a_new_namespace_of_an_old_name_does_not_inherit_its_past(people: People
     ],
 )
 def test_filters_are_in_the_address(people: People, query: dict[str, str], expected: int) -> None:
-    note(people, queue="mail")
-    note(people, ActivityAction.RESUMED, queue="mail", who="bob")
-    note(people, ActivityAction.RESUMED, queue="pay")
-    note(people, namespace="bank", who="charlie")
-    Activity.objects.filter(queue="pay").update(at=datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC))
-
     assert len(shown(people.root.browser, **query)) == expected
 
 

@@ -79,6 +79,13 @@ def test_they_are_grouped_by_error_by_queue_and_by_day(people: People) -> None:
     assert "bank" not in text
 
 
+@pytest.fixture
+def some_dead(people: People) -> None:
+    bury("shop", "mail", ["timeout after 31 ms", "timeout after 32 ms", "boom"])
+    bury("shop", "pay", ["boom"], now_ms=1_700_000_000_000)
+
+
+@pytest.mark.usefixtures("some_dead")
 @in_one_test(
     ("query", "count"),
     [
@@ -92,9 +99,6 @@ def test_they_are_grouped_by_error_by_queue_and_by_day(people: People) -> None:
     ],
 )
 def test_filters_are_in_the_address(people: People, query: dict[str, str], count: int) -> None:
-    bury("shop", "mail", ["timeout after 31 ms", "timeout after 32 ms", "boom"])
-    bury("shop", "pay", ["boom"], now_ms=1_700_000_000_000)
-
     assert len(rows(get(people.alice.browser, **query))) == count
 
 

@@ -14,7 +14,6 @@ from queues.engine import Engine, PublishOptions, open_engine, publish, scan_job
 from queues.models import Namespace, Pool
 from queues.services import search
 from tests.dashboard.surveyor import Surveyor
-from tests.support.rows import in_one_test
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,7 +48,9 @@ def place(job_id: str) -> str:
     return f"/queues/default/alices/orders/jobs/{job_id}/"
 
 
-@in_one_test("form", ["{}", "  {} ", "job {}, please", "http://taskq/api/alices/orders/job/{}", "alices/orders/{}"])
+@pytest.mark.parametrize(
+    "form", ["{}", "  {} ", "job {}, please", "http://taskq/api/alices/orders/job/{}", "alices/orders/{}"]
+)
 def test_an_id_leads_to_its_job_whatever_is_pasted_around_it(job: str, form: str) -> None:
     answer = browser("alice", "shop").get("/find", {"q": form.format(job)})
 

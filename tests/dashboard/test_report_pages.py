@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from queues.models import Namespace, QueueDay
 from queues.services.reporting.reading.days import today
-from tests.support.rows import in_one_test
 
 from .people import BANK, POOL, SHOP, People
 from .report_reading import AT, DAY, OF_ORDERS, OF_SHOP, charts_of, text_of, values_of
@@ -290,8 +289,8 @@ def test_the_page_of_a_queue_shows_percentiles_of_past_days(people: People) -> N
     assert people.bob.browser.get(f"/reports/percentiles/{POOL}/{SHOP}/orders/total").status_code == 404
 
 
-@in_one_test("path", ["", f"{POOL}/{SHOP}/", f"{POOL}/{SHOP}/orders/", "print/", "?with=2020-01-01"])
-def test_nothing_stands_inline(people: People, path: str) -> None:
+def test_nothing_stands_inline(people: People) -> None:
     report_day(DAY, [Work(published=1, waits=[1], runs=[1])])
 
-    assert INLINE.findall(people.root.browser.get(AT + path).text) == []
+    for path in ("", f"{POOL}/{SHOP}/", f"{POOL}/{SHOP}/orders/", "print/", "?with=2020-01-01"):
+        assert INLINE.findall(people.root.browser.get(AT + path).text) == [], path

@@ -27,6 +27,17 @@ def test_sums_of_everything_stand_beside_the_median_of_past_weeks(people: People
     assert "Published 30 50 % more (usual 20)" in text_of(people.bob.browser, AT)
 
 
+@pytest.fixture
+def three_queues(people: People) -> None:
+    work = [
+        Work(queue="a", published=1, waits=[9_000]),
+        Work(queue="b", published=3, waits=[1]),
+        Work(queue="c", published=2, waits=[5], failed=1),
+    ]
+    report_day(DAY, work, said={"a": {"objective_s": 1}})
+
+
+@pytest.mark.usefixtures("three_queues")
 @in_one_test(
     ("query", "names"),
     [
@@ -44,13 +55,6 @@ def test_sums_of_everything_stand_beside_the_median_of_past_weeks(people: People
 def test_the_table_is_sorted_and_filtered_by_the_address(
     people: People, query: dict[str, str], names: list[str]
 ) -> None:
-    work = [
-        Work(queue="a", published=1, waits=[9_000]),
-        Work(queue="b", published=3, waits=[1]),
-        Work(queue="c", published=2, waits=[5], failed=1),
-    ]
-    report_day(DAY, work, said={"a": {"objective_s": 1}})
-
     page = people.bob.browser.get(OF_SHOP, query).text
     table = page[page.index('id="queues"') :]
 

@@ -17,7 +17,6 @@ from queues.api.routes import ROUTES
 from queues.api.staff import SAFE_METHODS
 from queues.api.views import OperationView
 from queues.models import Token
-from tests.support.rows import in_one_test
 
 CHANGING: Final = [route for route in ROUTES if route.auth is AuthKind.STAFF and route.method not in SAFE_METHODS]
 BASIC: Final = "Basic " + base64.b64encode(b"root:pw").decode()
@@ -66,7 +65,7 @@ def call(browser: Client, route: Route, headers: Headers) -> Any:
 
 
 @pytest.mark.django_db(transaction=True)
-@in_one_test("route", CHANGING, title=lambda route: route.name)
+@pytest.mark.parametrize("route", CHANGING, ids=lambda route: route.name)
 def test_every_route_that_changes_something_refuses_other_sites(browser: Client, route: Route) -> None:
     for headers in FOREIGN:
         answer = call(browser, route, headers)

@@ -7,7 +7,6 @@ from django.test import Client
 
 from queues.engine import JobState
 from tests.dashboard.shop import Shop
-from tests.support.rows import in_one_test
 
 from .asking import LIVE, page
 from .hostile import HOSTILE, assert_harmless
@@ -15,7 +14,7 @@ from .hostile import HOSTILE, assert_harmless
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@in_one_test("body", HOSTILE.values())
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_job_is_listed_harmlessly(alice: Client, shop: Shop, body: bytes) -> None:
     shop.job_in(
         JobState.DEAD,

@@ -163,8 +163,8 @@ def test_a_job_without_a_result_has_none_to_save(bob: Client, shop: Shop) -> Non
     assert bob.get(at(shop.job_in(JobState.READY), "raw/result")).status_code == 404
 
 
-@in_one_test("body", HOSTILE.values())
-@in_one_test("form", ["", "?as=text", "?as=json", "?as=hex"])
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("form", ["", "?as=text", "?as=json", "?as=hex"])
 def test_a_hostile_job_is_shown_harmlessly(bob: Client, shop: Shop, body: bytes, form: str) -> None:
     job_id = shop.job_in(
         JobState.DEAD,

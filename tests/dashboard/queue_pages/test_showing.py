@@ -8,14 +8,13 @@ from django.test import Client
 from queues.engine import JobState
 from queues.services.queues.page import PAGE_JOBS
 from tests.dashboard.shop import AT, Shop
-from tests.support.rows import in_one_test
 
 from .asking import LIVE, page, post
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@in_one_test("state", JobState)
+@pytest.mark.parametrize("state", JobState)
 def test_each_state_has_a_tab_with_its_jobs(alice: Client, shop: Shop, state: JobState) -> None:
     ids: dict[JobState, str] = {one: shop.job_in(one) for one in JobState if one is not JobState.READY}
     ids[JobState.READY] = shop.job_in(JobState.READY)

@@ -8,7 +8,6 @@ from django.test import Client
 from queues.engine import JobState
 from queues.models import Activity
 from tests.dashboard.shop import Shop
-from tests.support.rows import in_one_test
 
 from .asking import JSON, noted, page, page_after, post
 
@@ -55,7 +54,7 @@ def test_ticked_jobs_are_acted_upon_as_their_state_allows(
     assert Activity.objects.latest("pk").target == job_id
 
 
-@in_one_test("state", JobState)
+@pytest.mark.parametrize("state", JobState)
 def test_other_acts_are_refused(olga: Client, shop: Shop, state: JobState) -> None:
     job_id = shop.job_in(state)
     allowed = set(page(olga, f"?state={state}").split('name="act" value="')[1:])
