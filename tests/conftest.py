@@ -83,6 +83,8 @@ EXHAUSTIVE = (
 """Tests that go through every combination of something, or through very many of it."""
 
 
+DATABASE_FIXTURES = frozenset({"db", "transactional_db", "django_db_setup"})
+
 COLLECT_GARBAGE_AFTER = (20_000, 20, 50)
 """As rarely as this: a fortieth of the work of tests of pages was to look for garbage among what stays."""
 
@@ -121,10 +123,13 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test-fast` leaves out. The longest begin first, so that no process is left alone with them."""
+    """Mark what `make test-fast` leaves out, and what uses the database. The longest begin first, so that no process is
+    left alone with them."""
     for item in items:
         if item.nodeid.startswith(CLUSTERS) and not os.environ.get(CLUSTERS_VARIABLE):
             item.add_marker(pytest.mark.skip(reason="run by `make test-clusters`"))
+        if DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ())) or item.get_closest_marker("django_db"):
+            item.add_marker(pytest.mark.database)
         if item.nodeid.startswith(PROCESSES):
             item.add_marker(pytest.mark.processes)
         elif item.nodeid.startswith(EXHAUSTIVE):

@@ -13,10 +13,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.support.python_path import python_path
+
 # Images of containers often set this. Then each of the hundreds of processes that tests start would compile all of
 # taskq anew, and pytest all tests: half of the time of collecting them. `make` unsets it, too.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Also of the processes that pytest-xdist starts, which run tests and must have all.
+if sys.modules.get("opentelemetry.sdk", sys) is None:
+    del sys.modules["opentelemetry.sdk"]
+os.environ["PYTHONPATH"] = python_path(*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
 
 PRIVATE_DIR = Path(tempfile.mkdtemp(prefix="taskq-tests-"))
 atexit.register(shutil.rmtree, PRIVATE_DIR, ignore_errors=True)

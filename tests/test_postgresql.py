@@ -16,11 +16,8 @@ AGAIN = (
     *("tests/metadata", "tests/push/test_delivery.py", "tests/dashboard/test_push_forms.py"),
     "tests/sdk/django/outbox",
 )
-WITHOUT_DATABASE = (
-    "tests/metadata/test_private_data.py",
-    "tests/metadata/test_commands.py::test_a_process_starts_without_what_it_does_not_need",
-)
-"""They take DATABASE_URL from the processes that they start, so they would do the same once more."""
+WITHOUT_DATABASE = "tests/metadata/test_commands.py::test_a_process_starts_without_what_it_does_not_need"
+"""It takes DATABASE_URL from the processes that it starts, so it would do the same once more."""
 
 
 @pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
@@ -28,8 +25,8 @@ WITHOUT_DATABASE = (
     os.environ.get("DATABASE_URL", "").startswith("postgres"), reason="these tests run on PostgreSQL already"
 )
 def test_what_lives_in_the_database_lives_in_postgresql_too() -> None:
-    left_out = [f"--deselect={name}" for name in WITHOUT_DATABASE]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *AGAIN, *left_out]
+    chosen = ["-m", "database", f"--deselect={WITHOUT_DATABASE}", *AGAIN]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen]
     with private_postgres() as url:
         environment = os.environ | {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"}
         result = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)

@@ -17,6 +17,7 @@ from tests.browser.looking import SOON_MS
 from tests.browser.service import Shop
 from tests.dashboard.workers import beat, commands, running
 from tests.running.processes import ROOT
+from tests.support.python_path import python_path
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def real_worker(shop: Shop, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]
     environment = os.environ | {
         "TASKQ_URL": shop.redis.url,
         "TASKQ_NAMESPACE": "demo",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]),
+        "PYTHONPATH": python_path(ROOT, tmp_path),
     }
     worker = subprocess.Popen([sys.executable, "-m", "taskq", "worker", "tasks"], cwd=tmp_path, env=environment)
     yield worker

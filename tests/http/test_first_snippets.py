@@ -20,6 +20,7 @@ from dashboard.snippets import Language, SnippetTarget, write_snippets
 from queues.engine import JobState
 from tests.http.client import Client
 from tests.http.service import ROOT, Server
+from tests.support.python_path import python_path
 from tests.support.waiting import wait_until
 
 NAMESPACE = "first-day"
@@ -60,7 +61,7 @@ def running(command: Sequence[str], folder: Path) -> Iterator[None]:
 
 
 def _env() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "TASKQ": f"{sys.executable} -m taskq"}
+    return {**os.environ, "PYTHONPATH": python_path(ROOT), "TASKQ": f"{sys.executable} -m taskq"}
 
 
 def is_empty(client: Client, queue: str) -> bool:

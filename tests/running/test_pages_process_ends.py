@@ -27,6 +27,7 @@ from queues.server.server import SOCKET
 from tests.http.service import START_TIMEOUT_S, Server, Site, open_site
 from tests.http.two_servers_connection import Wire, request
 from tests.running.processes import MARK, Family
+from tests.support.python_path import python_path
 from tests.support.waiting import wait_until
 
 PRODUCERS = 4
@@ -233,7 +234,7 @@ def test_one_that_cannot_import_its_views_says_so_in_the_log_at_once(
     (tmp_path / "broken_settings.py").write_text(
         "from tests.http.served_settings import *\nROOT_URLCONF = 'no_such_views'\n"
     )
-    with prepared.serve(DJANGO_SETTINGS_MODULE="broken_settings", PYTHONPATH=str(tmp_path)) as server:
+    with prepared.serve(DJANGO_SETTINGS_MODULE="broken_settings", PYTHONPATH=python_path(tmp_path)) as server:
         wait_until(lambda: '"pages.restart"' in server.log.read_text(), or_fail="it lives", timeout_s=START_TIMEOUT_S)
 
         assert "No module named 'no_such_views'" in server.log.read_text()

@@ -15,6 +15,7 @@ import pytest
 
 from taskq import App
 from taskq.worker import StopReason, Worker, WorkerOptions
+from tests.support.python_path import python_path
 from tests.support.waiting import wait_until
 
 NAMESPACE = "sdk"
@@ -32,7 +33,7 @@ def forked_taskq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]
     """What stands for `python -m taskq` where the process is not what is tested: a fork of one that has imported it."""
     place = str(tmp_path_factory.mktemp("taskq") / "socket")
     program = str(ROOT / "tests" / "support" / "forked_taskq.py")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": python_path(ROOT)}
     with subprocess.Popen([sys.executable, program, "serve", place], stdin=subprocess.PIPE, env=env) as server:
         wait_until(Path(place).exists, or_fail="no server of commands")
         yield [sys.executable, "-I", "-S", program, "call", place]

@@ -22,6 +22,7 @@ from queues.engine import PublishOptions
 from taskq import App, NotConfiguredError
 from taskq.cli.run_worker import add_arguments, run_worker, worker_options
 from taskq.worker import supervisor
+from tests.support.python_path import python_path
 from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
@@ -68,7 +69,7 @@ class Place:
     def __init__(self, folder: Path, url: str, forked_taskq: list[str]) -> None:
         self.folder = folder
         self.forked = forked_taskq
-        self.env = {**os.environ, "TASKQ_URL": url, "TASKQ_NAMESPACE": "cli", "PYTHONPATH": str(ROOT)}
+        self.env = {**os.environ, "TASKQ_URL": url, "TASKQ_NAMESPACE": "cli", "PYTHONPATH": python_path(ROOT)}
         self.app = App(url, namespace="cli")
         (folder / "tasks.py").write_text(TASKS)
 

@@ -43,6 +43,7 @@ from queues.engine import JobState, PublishOptions, promote_due, relay
 from taskq import App, Job, Middleware, Running, TaskOptions
 from taskq.brokers.redis import _EngineWork
 from taskq.message import read_message
+from tests.support.python_path import python_path
 from tests.support.waiting import wait_until
 
 from .conftest import until, working
@@ -146,7 +147,7 @@ class Page:
         self.background: list[subprocess.Popen[bytes]] = []
         self.queues = {"default", *re.findall(r'queue="([\w-]+)"', self.text)}
         self.has_dev = "$ taskq dev" in self.text
-        self.env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self.env = {**os.environ, "PYTHONPATH": python_path(ROOT)}
         for name in ("TASKQ_URL", "TASKQ_NAMESPACE", "TASKQ_TOKEN"):
             self.env.pop(name, None)
         if not self.has_dev:  # which is found by its folder

@@ -19,6 +19,7 @@ from taskq.schedule_sync import contents, sync_schedules
 from tests.http.client import Client
 from tests.http.service import Server, site_fixtures
 from tests.sdk.conftest import work
+from tests.support.python_path import python_path
 
 ROOT = Path(__file__).parents[2]
 TASKS_PY = """\
@@ -160,7 +161,7 @@ def test_the_command_syncs_and_says_what_it_did(server: Server, client: Client, 
     (tmp_path / "tasks.py").write_text(TASKS_PY)
     account = server.site.account
     where = {"TASKQ_URL": server.url, "TASKQ_TOKEN": account["token"], "TASKQ_NAMESPACE": account["namespace"]}
-    where |= {"PYTHONPATH": str(ROOT)}
+    where |= {"PYTHONPATH": python_path(ROOT)}
 
     def run() -> str:
         command = [sys.executable, "-m", "taskq", "schedules", "sync", "tasks"]

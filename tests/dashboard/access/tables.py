@@ -16,6 +16,7 @@ from dashboard.urls import urlpatterns
 from queues.engine import JobState
 from queues.services.reporting.reading.days import yesterday
 from tests.dashboard.people import POOL, SHOP
+from tests.support.rows import in_one_test
 
 QUEUE: Final = "parcels-of-the-shop"
 ERROR: Final = "the glass broke on its way"
@@ -263,7 +264,7 @@ OPEN: Final = frozenset(
 )
 """For everybody; they show and change nothing of a namespace."""
 
-EACH_PAGE: Final = pytest.mark.parametrize("name", PAGES)
+EACH_PAGE: Final = in_one_test("name", PAGES)
 EACH_ACT: Final = pytest.mark.parametrize(
     ("name", "act"),
     [

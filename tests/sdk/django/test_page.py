@@ -11,6 +11,8 @@ from typing import Final
 
 import django
 
+from tests.support.python_path import python_path
+
 ROOT: Final = Path(__file__).parents[3]
 PAGE: Final = (ROOT / "docs/sdk/django.md").read_text(encoding="utf-8")
 SNIPPETS: Final = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -69,7 +71,7 @@ def test_the_snippets_work_in_a_project_that_consists_of_them(redis_url: str, tm
         "look.py": LOOK,
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}", "DJANGO_SETTINGS_MODULE": "settings"}
+    environment = {**os.environ, "PYTHONPATH": python_path(tmp_path, ROOT), "DJANGO_SETTINGS_MODULE": "settings"}
 
     def run(*arguments: str) -> str:
         done = subprocess.run(

@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.python_path import python_path
+
 ROOT = Path(__file__).parents[3]
 COMMAND = [sys.executable, str(Path(__file__).parent / "project" / "manage.py")]
 
 
 @pytest.fixture
 def environment(redis_url: str) -> dict[str, str]:
-    changes = {"TEST_REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)}
+    changes = {"TEST_REDIS_URL": redis_url, "PYTHONPATH": python_path(ROOT)}
     return {**os.environ, **changes, "DJANGO_SETTINGS_MODULE": "tests.sdk.django.project.settings"}
 
 

@@ -17,6 +17,7 @@ from taskq.django import DjangoApp
 from taskq.django.management.commands.runoutbox import Command
 from taskq.django.outbox.relay import OutboxRelay
 from taskq.django.outbox.rows import MODEL
+from tests.support.python_path import python_path
 
 from .conftest import jobs, waiting
 
@@ -79,7 +80,7 @@ def test_the_settings_without_a_project_work(tmp_path: Path, redis_url: str, app
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "outbox_settings",
-        "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
+        "PYTHONPATH": python_path(tmp_path, ROOT),
     }
 
     def run(*arguments: str) -> None:

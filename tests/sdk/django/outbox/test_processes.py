@@ -15,6 +15,7 @@ from django.db import connection
 
 from taskq.django import DjangoApp
 from tests.support.database import url_of_database
+from tests.support.python_path import python_path
 from tests.support.waiting import wait_until
 
 from .conftest import add, jobs, refused, waiting
@@ -28,7 +29,7 @@ COMMAND = [sys.executable, "-m", "django", "runoutbox"]
 
 @pytest.fixture
 def environment(redis_url: str) -> dict[str, str]:
-    changes = {"TEST_REDIS_URL": redis_url, "PYTHONPATH": str(ROOT), "DATABASE_URL": url_of_database()}
+    changes = {"TEST_REDIS_URL": redis_url, "PYTHONPATH": python_path(ROOT), "DATABASE_URL": url_of_database()}
     return {**os.environ, **changes, "DJANGO_SETTINGS_MODULE": "tests.sdk.django.outbox.process_settings"}
 
 
