@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
@@ -108,17 +109,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 def pytest_collection() -> Generator[None, object, object]:
     """Collect tests without collecting garbage: they live to the end, and to go through them takes a second."""
     gc.disable()
+    atexit.register(gc.unfreeze)  # else libraries that count what they leave behind say so
     try:
         return (yield)
     finally:
         gc.freeze()
         gc.enable()
         gc.set_threshold(*COLLECT_GARBAGE_AFTER)
-
-
-def pytest_unconfigure() -> None:
-    """What was frozen goes at the end: else libraries that count what they leave behind say so."""
-    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker
