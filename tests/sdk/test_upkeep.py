@@ -145,8 +145,10 @@ def stuck() -> None:
 """
 
 
-def test_a_thread_that_never_returns_does_not_keep_the_process_from_ending(tmp_path: Path, redis_url: str) -> None:
-    place = Place(tmp_path, redis_url)
+def test_a_thread_that_never_returns_does_not_keep_the_process_from_ending(
+    tmp_path: Path, redis_url: str, forked_taskq: list[str]
+) -> None:
+    place = Place(tmp_path, redis_url, forked_taskq)
     (tmp_path / "stuck.py").write_text(STUCK)
     with place.started("worker", "stuck") as process:
         place.run("enqueue", "stuck.stuck")

@@ -40,7 +40,7 @@ def serve(path: str) -> None:
         listener.bind(path)
         listener.listen()
         while True:
-            if 0 in select.select([0, listener], [], [])[0]:
+            if sys.stdin in select.select([sys.stdin, listener], [], [])[0]:
                 sys.exit()
             connection, _ = listener.accept()
             with contextlib.suppress(ChildProcessError):
