@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -17,20 +17,14 @@ from queues.pump.roles.appended_days import AFTER_MIDNIGHT_MS, AppendedDays
 from queues.pump.roles.drain import Drain
 
 from .conftest import RunDay
-from .made import ms
+from .made import event, ms, write_lake
 from .test_bad_input import damage_a_page
 from .test_history import backlogs
 
+BEFORE: Final = "2026-03-28"
 DAY: Final = "2026-03-29"
 NEXT: Final = "2026-03-30"
 POOLS: Final = ("whole", "lost", "twice", "damaged")
-
-
-@pytest.fixture
-def engine(redis_url: str) -> Iterator[Engine]:
-    engine = open_engine(redis_url, partitions=1)
-    yield engine
-    engine.close()
 
 
 def work(engine: Engine, now_ms: int, calls: int) -> None:
@@ -64,23 +58,43 @@ def balance(pool: str, **numbers: Any) -> dict[str, Any]:
     return {"pool": pool, **known, **numbers}
 
 
-def test_what_is_lost_twice_there_or_damaged_is_told_by_pool(engine: Engine, run_day: RunDay, tmp_path: Path) -> None:
-    lake = tmp_path / "lake"
-    for pool in POOLS:
-        fill(engine, lake, pool)
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Of DAY."""
+
+    lake: Path
+    out: Path
+    summary: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def report(run_day: RunDay, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Of pools that have fared differently, in a lake from which the day before was deleted."""
+    folder = tmp_path_factory.mktemp("reconciliation")
+    lake, out = folder / "lake", folder / "out"
+    engine = open_engine(redis_url, partitions=1)
+    try:
+        for pool in POOLS:
+            fill(engine, lake, pool)
+    finally:
+        engine.close()
     file_of(lake, "lost").unlink()
     shutil.copy(file_of(lake, "twice"), file_of(lake, "twice").with_name("copy.parquet"))
     damage_a_page(file_of(lake, "damaged"))
+    write_lake(lake, [event("published", ms(BEFORE), pool="whole", namespace="shop", queue="orders", job="J", size=1)])
+    delete_day(str(lake), date.fromisoformat(BEFORE), reason="older than 30 days", files=1, size=1)
+    return Report(lake, out, run_day(lake, out, DAY))
 
-    summary = run_day(lake, tmp_path / "out", DAY)
 
-    assert summary["reconciliation"] == [
+def test_what_is_lost_twice_there_or_damaged_is_told_by_pool(report: Report) -> None:
+    assert report.summary["reconciliation"] == [
         balance("damaged", in_lake=9, damaged=90),
         balance("lost", in_lake=9, difference=90),
         balance("twice", in_lake=189, difference=-90),
         balance("whole"),
     ]
-    assert [(one["kind"], one["text"]) for one in summary["warnings"] if one["kind"] in ("missing", "surplus")] == [
+    warnings = [(one["kind"], one["text"]) for one in report.summary["warnings"]]
+    assert [one for one in warnings if one[0] in ("missing", "surplus")] == [
         (
             "missing",
             "pool lost: 90 events are missing and nothing says why: Redis appended 99, the lake has 9",
@@ -90,14 +104,12 @@ def test_what_is_lost_twice_there_or_damaged_is_told_by_pool(engine: Engine, run
 
 
 def test_a_deleted_day_is_not_reported_and_the_one_after_it_begins_with_what_is_unknown(
-    engine: Engine, run_day: RunDay, tmp_path: Path
+    report: Report, run_day: RunDay, tmp_path: Path
 ) -> None:
-    lake = tmp_path / "lake"
-    fill(engine, lake, "default")
-    delete_day(str(lake), date.fromisoformat(DAY), reason="older than 30 days", files=2, size=1)
-
-    with pytest.raises(LakeError, match=f"the lake no longer has {DAY}: it was deleted on .* \\(older than 30 days\\)"):
-        run_day(lake, tmp_path / "out", DAY)
+    with pytest.raises(
+        LakeError, match=f"the lake no longer has {BEFORE}: it was deleted on .* \\(older than 30 days\\)"
+    ):
+        run_day(report.lake, tmp_path / "out", BEFORE)
     assert not list((tmp_path / "out").glob("**/summary.json"))
-    assert run_day(lake, tmp_path / "out", NEXT)["events"] == 1
-    assert backlogs(tmp_path / "out", NEXT, namespace="shop")["orders", None] == (1, False)
+    assert report.summary["events"] == 99 + 9 + 189 + 9
+    assert backlogs(report.out, DAY, namespace="shop", pool="whole")["orders", None] == (0, False)
