@@ -30,6 +30,7 @@ ZONES = {
     "kolkata": "Asia/Kolkata",
     "york": "America/New_York",
     "paulo": "America/Sao_Paulo",
+    "johns": "America/St_Johns",
     "plain": "",
 }
 """Namespace → its zone. The last one has none."""
@@ -60,12 +61,12 @@ class Case:
 
 BOTH_WAYS = Case(
     day="2018-11-05",
-    local_days=(local("2018-11-04", "york", "paulo", *STEADY), local("2018-11-05", "berlin", "kolkata")),
+    local_days=(local("2018-11-04", "york", "paulo", "johns", *STEADY),),
     before_is_known=True,
-    hours={"America/New_York": 25, "America/Sao_Paulo": 23},
-    uneven={"America/New_York": {1}, "America/Sao_Paulo": {0}},
+    hours={"America/New_York": 25, "America/St_Johns": 25, "America/Sao_Paulo": 23},
+    uneven={"America/New_York": {1}, "America/St_Johns": {1}, "America/Sao_Paulo": {0}},
 )
-"""On one day, clocks went back here and forward there."""
+"""On one day, clocks went back here and forward there; hours of St. John's begin at half past those of UTC."""
 
 EUROPE = {
     "clocks go forward": Case(
