@@ -1,4 +1,4 @@
-"""Files of which single bits were flipped, and files of earlier versions, as Spark reads them."""
+"""Files that Spark reads otherwise than they were written without a word of it, and files of earlier versions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from queues.lake.deletion import delete_day
 from queues.lake.files import DayFiles, LakeFile, read_day
 from queues.lake.schema import arrow_schema
 from queues.reports import day as day_module
@@ -27,8 +28,8 @@ from tests.lake.test_versions import expected
 from .conftest import RunDay
 from .made import event, ms, read_table, write_lake
 
+BEFORE = "2026-03-28"
 DAY = "2026-03-29"
-HOURS = range(24)
 ROWS = 120
 LAST_HOUR = ms(f"{OLD_DAY}T18:00")
 
@@ -46,53 +47,17 @@ def file_of(lake: Path, hour: int) -> Path:
     return lake / f"date={DAY}" / f"hour={hour:02d}" / "made.parquet"
 
 
-def waits_of(hour: int) -> tuple[Any, ...]:
-    """Number, mean, median and greatest of the hour's waits."""
-    waits = sorted(one["wait_ms"] for one in deliveries(hour))
-    return len(waits), sum(waits) / len(waits), waits[len(waits) // 2 - 1], waits[-1]
-
-
-def reported_waits(out: Path) -> dict[int, tuple[Any, ...]]:
-    """Hour → the same by the report."""
-    rows = [row for row in read_table(out, DAY, "figures") if row["queue"] == "q" and row["hour"] is not None]
-    return {row["hour"]: tuple(row[f"wait_{part}"] for part in ("count", "mean", "p50", "max")) for row in rows}
-
-
-def test_of_24_files_with_a_flipped_bit_each_is_named_or_has_all_its_events_as_they_were(
-    run_day: RunDay, tmp_path: Path
-) -> None:
-    lake = tmp_path / "lake"
-    write_lake(lake, [one for hour in HOURS for one in deliveries(hour)])
-    dice = random.Random(17)
-    for hour in HOURS:
-        content = bytearray(file_of(lake, hour).read_bytes())
-        content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
-        file_of(lake, hour).write_bytes(content)
-
-    summary = run_day(lake, tmp_path / "out", DAY)
-
-    named = {one["file"]: one["rows"] for one in summary["corrupt"]}
-    left = [hour for hour in HOURS if f"file://{file_of(lake, hour)}" not in named]
-    assert len(named) > len(HOURS) / 2
-    assert set(named.values()) == {ROWS}
-    assert len(left) + len(named) == len(HOURS)
-    assert summary["events"] == ROWS * len(left)
-    assert reported_waits(tmp_path / "out") == {hour: waits_of(hour) for hour in left}
-    texts = [one["text"] for one in summary["warnings"]]
-    for url in named:
-        assert [text for text in texts if text.startswith(f"{url} was left out, and with it {ROWS} events: ")], url
-
-
 SOUND, OVERFLOWS, SHORT = 3, 4, 5
 """Hours, by what is the matter with their files."""
 
 
 @pytest.fixture(scope="module")
 def unreadable(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    """The summary of a lake whose damaged files Spark does not name, and the lake."""
+    """The summary of a lake whose damaged files Spark does not name, and the lake; the day before was deleted."""
     folder = tmp_path_factory.mktemp("unreadable")
     lake = folder / "my lake"
-    write_lake(lake, [*deliveries(SOUND), *deliveries(SHORT)])
+    write_lake(lake, [event("published", ms(BEFORE), job="01J", size=1), *deliveries(SOUND), *deliveries(SHORT)])
+    delete_day(str(lake), date.fromisoformat(BEFORE), reason="older than 30 days", files=1, size=1)
     write_lake(lake, [one | {"wait_ms": 2**62 + one["wait_ms"]} for one in deliveries(OVERFLOWS)])
     file = file_of(lake, OVERFLOWS)
     pq.write_table(pq.ParquetFile(file).read().replace_schema_metadata(None), file)
@@ -133,6 +98,11 @@ def test_a_file_of_which_spark_reads_fewer_events_than_it_has_is_named(
 ) -> None:
     damaged = damaged_of(unreadable, SHORT)
     assert (damaged["reason"], damaged["rows"]) == ("is damaged: Spark reads 120 events of it", 121)
+
+
+def test_the_day_after_a_deleted_one_begins_with_what_is_unknown(unreadable: tuple[dict[str, Any], Path]) -> None:
+    out = unreadable[1].parent / "out"
+    assert {(row["backlog"], row["backlog_base_known"]) for row in read_table(out, DAY, "figures")} == {(0, False)}
 
 
 def rows_of(spark: SparkSession, *lakes: Path) -> list[list[dict[str, Any]]]:

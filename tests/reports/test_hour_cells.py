@@ -1,80 +1,23 @@
-"""Hours are reduced once, in whatever order their events come; what is merged of them is what the raw events give."""
+"""Hours are reduced once. Cells that no longer fit, or are damaged, are made again, and others stay."""
 
 from __future__ import annotations
 
 import json
-import random
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from queues.lake.compact import compact_day
-from queues.lake.names import EntryId, drained_name, hour_dir
 
 from . import expected
 from .conftest import ReduceDay, RunDay
-from .made import Event, event, ms, read_table, write_lake
-from .test_figures import days, is_rich
+from .made import Event, arrive, event, ms, pointers, read_table
 
 DAY = "2026-03-29"
-
-
-def arrive(lake: Path, events: Sequence[Event], number: int) -> None:
-    """The events come into the lake as drained files, the `number`th ones of their hours."""
-    for hour in sorted({hour_dir(one["at"]) for one in events}):
-        name = drained_name("default", 0, EntryId(1_000 * number, 0), EntryId(1_000 * number + 999, 0))
-        write_lake(lake, [one for one in events if hour_dir(one["at"]) == hour], name=str(name))
-
-
-def pointers(out: Path, day: str = DAY) -> dict[int, str]:
-    """Hour → the run whose cells of it count."""
-    found = {}
-    for path in (out / "cells" / f"date={day}").glob("hour=*.json"):
-        found[int(path.stem.removeprefix("hour="))] = json.loads(path.read_text())["content"]["run"]
-    return found
-
-
-# A run takes seconds: one day, whose events come in three steps.
-@settings(
-    max_examples=1, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.explicit, Phase.generate]
-)
-@given(days().filter(is_rich), st.randoms(use_true_random=False))
-def test_events_may_come_in_any_order_and_be_compacted_at_any_time(
-    run_day: RunDay, made: tuple[str, list[Event]], dice: random.Random
-) -> None:
-    """After each step, every figure is what plain Python says of the events that have come until then."""
-    day, events = made
-    today = [one for one in events if one["at"] >= ms(day)]
-    before = [one for one in events if one["at"] < ms(day)]
-    dice.shuffle(today)
-    late = dice.randrange(1, 10)
-    at_last, rest = today[:late], today[late:]
-    hours = list({one["at"] // expected.HOUR for one in rest})
-    dice.shuffle(hours)
-    steps = [[one for one in rest if one["at"] // expected.HOUR in hours[step::2]] for step in range(2)]
-    with tempfile.TemporaryDirectory() as folder:
-        lake, out = Path(folder) / "lake", Path(folder) / "out"
-        arrive(lake, before, 0)
-        steps.append(at_last)
-        for number, (step, arrived) in enumerate(zip(steps, accumulate(steps), strict=True), 1):
-            arrive(lake, step, number)
-            if dice.random() < 0.5:
-                compact_day(str(lake), date.fromisoformat(day))
-            summary = run_day(lake, out, day, run=f"run{number}")
-
-            assert summary["events"] == len(arrived)
-            expected.check_report(out, day, today=arrived, before=before, run=f"run{number}")
-        redone = {(one["at"] // expected.HOUR) % 24 for one in at_last}
-        kept = {hour for hour, run in pointers(out, day).items() if not run.startswith("run3")}
-        assert kept == {hour % 24 for hour in hours} - redone
 
 
 def deliveries(hour: int, longest: Iterable[int] = range(1, 15), **others: Any) -> list[Event]:
@@ -141,11 +84,11 @@ def night(run_day: RunDay, reduce_day: ReduceDay, tmp_path_factory: pytest.TempP
     come(deliveries(SLOW, queue="slow"), 1)
     arrive(lake, deliveries(SLOWEST, range(10_000, 10_020), queue="slow"), 1)
     reduce_day(lake, out, DAY, run="slow-0")
-    before_midnight = pointers(out)
+    before_midnight = pointers(out, DAY)
     come(deliveries(LAST), 1)
     arrive(lake, [event("published", ms(f"{TOMORROW}T00:01"), job="01J", size=1)], 2)
     run_day(lake, out, TOMORROW, run="midnight", today=TOMORROW)
-    evening = pointers(out)
+    evening = pointers(out, DAY)
 
     assert compact_day(str(lake), date.fromisoformat(DAY)).hours == 1
     come(deliveries(LATE, [8]), 3)
@@ -158,7 +101,7 @@ def night(run_day: RunDay, reduce_day: ReduceDay, tmp_path_factory: pytest.TempP
     for file in lake.glob(f"*/hour={SLOWEST}/*"):
         file.unlink()
     summary = run_day(lake, out, DAY, run="night")
-    return Night(out, events, before_midnight, evening, pointers(out), summary)
+    return Night(out, events, before_midnight, evening, pointers(out, DAY), summary)
 
 
 def runs_of(cells: dict[int, str], *hours: int) -> list[str]:
