@@ -100,7 +100,7 @@ class Burst:
     """How many events were dropped, and how many jobs there are."""
 
     dropped: int
-    live: int
+    live: int | None
 
 
 def write_torn(lake: Path) -> str:

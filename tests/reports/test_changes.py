@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from queues.reports.tables.cells import SCOPE
@@ -112,13 +112,13 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
             rows["past"] += ({**scope, **figures} for figures in one.past)
     today, past = (spark.read.parquet(write(folder / f"{name}.parquet", rows[name])) for name in rows)
 
-    def judge(of: Any, **how: bool) -> DataFrame:
-        return changes_of(today.where(of), past.where(of), **{"complete": True, **how})
+    def judge(of: Column, *, complete: bool = True, holiday: bool = False) -> DataFrame:
+        return changes_of(today.where(of), past.where(of), complete=complete, holiday=holiday)
 
-    namespace = f.col("namespace")
-    told = [judge(namespace == name, **how) for name, how in HOW.items()]
+    place = f.col("namespace")
+    told = [judge(place == name, **how) for name, how in HOW.items()]
     found: dict[str, Judged] = {name: {} for name in SCENARIOS}
-    for row in reduce(DataFrame.unionAll, told, judge(~namespace.isin(*HOW))).collect():
+    for row in reduce(DataFrame.unionAll, told, judge(~place.isin(*HOW))).collect():
         found[row["namespace"]][row["queue"], row["figure"], row["hour"]] = row.asDict()
     return found
 
