@@ -33,7 +33,7 @@ from .local_tables import LocalTables, local_pools_with_gaps
 from .progress import Progress, Stage, say
 from .reduction import DayCells
 from .seals import executors_check
-from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
+from .session import FEW_ROWS, fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
@@ -41,15 +41,12 @@ from .tables.comparisons import backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
-from .tables.times import histograms_of, measures_of, metrics_of, scopes_of
+from .tables.times import histograms_of, looked_up, measures_of, measures_of_many, metrics_of, scopes_of
 from .warning_texts import damage_text, differences_in, gap_text
 
 RETRIES = 10
 """How often a day begins again without files that turned out to be damaged, or with a new list of files. Damaged files
 are found all at once, but those that only Spark cannot read one at a time."""
-
-BROADCAST_ROWS = 2_000_000
-"""Up to so many names of queues are sent to each executor (some 100 bytes each)."""
 
 PLANNED_ROWS = 1_000_000
 """As `session.FEW_ROWS`, for tables that are written side by side."""
@@ -235,8 +232,11 @@ class DayReport:
                 counts, notable = self._cells.table("counts"), self._cells.table("notable")
                 done = _count(counts, self._cells.hours)
                 scopes = keep(scopes_of(counts))
-                looked_up = f.broadcast(scopes) if scopes.count() <= BROADCAST_ROWS else scopes
-                measures = keep(measures_of(self._cells.table("values"), looked_up))
+                values, names = self._cells.table("values"), looked_up(scopes)
+                if self._cells.rows("values") <= FEW_ROWS:
+                    measures = keep(measures_of(values, names))
+                else:
+                    measures = keep(measures_of_many(values, names, keep))
                 lost_today = keep(lost_leases_of(notable).distinct())
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):

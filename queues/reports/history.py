@@ -15,6 +15,7 @@ from queues.lake.deletion import deleted_days
 from queues.lake.storage import Storage
 
 from .events import no_rows, spark_url
+from .session import in_one_partition
 from .tables.cells import SCOPE
 from .tables.changes import READ, WEEKS
 
@@ -122,7 +123,7 @@ class Output:
 
     def write_table(self, day: date, table: str, rows: DataFrame, *order: str) -> None:
         """One file, its rows in `order`."""
-        rows.repartition(1).sortWithinPartitions(*order).write.parquet(self.table_url(day, table))
+        in_one_partition(rows).sortWithinPartitions(*order).write.parquet(self.table_url(day, table))
 
     def write_summary(self, day: date, summary: Mapping[str, Any]) -> None:
         """Without it, the run does not count. Raises LakeError."""

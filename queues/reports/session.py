@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext, inheritable_thread_target
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.utils import is_remote
 
 from queues.spark_settings import write_properties
@@ -82,6 +82,12 @@ def plain_plans(spark: SparkSession, *, rows: int, most: int = FEW_ROWS, events:
     finally:
         for name, old in before.items():
             spark.conf.set(name, str(old))
+
+
+def in_one_partition(rows: DataFrame) -> DataFrame:
+    """For one file: without a shuffle of its own where plans are made for one task at a time."""
+    partitions = rows.sparkSession.conf.get("spark.sql.shuffle.partitions")
+    return rows.coalesce(1) if partitions == _PLAIN["spark.sql.shuffle.partitions"] else rows.repartition(1)
 
 
 SHARE_BYTES: Final = 16 * MIB
@@ -257,10 +263,17 @@ def _anywhere(options: SparkOptions) -> dict[str, str]:
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
+        # Rows of a key that percentiles are looked for among; more are sorted once more.
+        "spark.sql.windowExec.buffer.in.memory.threshold": "200000",
+        # Each action describes its plan for Spark's pages, in a way that costs a fifteenth of a small day's report.
+        "spark.sql.ui.explainMode": "simple",
     }
     if options.is_local:
         # Groups are few once they are aggregated; the default of 200 would be 200 nearly empty tasks.
         settings["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
+        # Some hundred thousand events of columns in a task, and so much of a shuffle: no core waits long for another's.
+        settings["spark.sql.files.maxPartitionBytes"] = "32m"
+        settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] = "2m"
         # The list of files is ours: no Spark job to look at each.
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "100000"
     elif "spark.sql.shuffle.partitions" not in options.conf:

@@ -10,8 +10,7 @@ import pytest
 from queues.lake.compact import compact_day
 from queues.lake.files import DamagedFile, read_day
 from queues.lake.fingerprints import hour_fingerprints
-from tests.reports.made import Event, event, ms
-from tests.reports.test_hour_cells import arrive
+from tests.reports.made import Event, arrive, event, ms
 
 DAY = date(2026, 3, 29)
 

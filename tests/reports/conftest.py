@@ -12,12 +12,16 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from queues.lake.files import read_day
 from queues.lake.storage import Storage
 from queues.reports.day import DayReport
 from queues.reports.history import Output
+from queues.reports.hour_cells import CellFiles
+from queues.reports.reduction import DayCells
 from queues.reports.session import SparkOptions, spark_session
 
 RunDay = Callable[..., dict[str, Any]]
+ReduceDay = Callable[..., None]
 
 IS_THOROUGH = bool(os.environ.get("TASKQ_TEST_CLUSTERS"))
 """Whether `make test-clusters` runs, which has the time for more examples."""
@@ -47,3 +51,17 @@ def run_day(spark: SparkSession) -> RunDay:
         return report.run(master="local[2]")
 
     return run
+
+
+@pytest.fixture(scope="session")
+def reduce_day(spark: SparkSession) -> ReduceDay:
+    """Make cells of a day's hours that have none, as a report does to begin with: a fifth of its work."""
+
+    def reduce(lake: Path, out: Path, day: str, run: str) -> None:
+        when = date.fromisoformat(day)
+        cells = DayCells(spark, CellFiles(Storage(str(out)), when), lake=Storage(str(lake)).url(""))
+        files = read_day(str(lake), when)
+        cells.look(files, files.live, [])
+        cells.reduce(run)
+
+    return reduce

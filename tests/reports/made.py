@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queues.lake.names import hour_dir
+from queues.lake.names import EntryId, drained_name, hour_dir
 from queues.lake.schema import arrow_schema
 from queues.lake.writer import parquet_bytes
 
@@ -43,6 +44,21 @@ def write_lake(lake: Path, events: Iterable[Mapping[str, Any]], *, name: str = "
         path.parent.mkdir(parents=True, exist_ok=True)
         table = pa.Table.from_pylist(list(rows), schema=arrow_schema())
         path.write_bytes(parquet_bytes(table))
+
+
+def arrive(lake: Path, events: Sequence[Event], number: int) -> None:
+    """The events come into the lake as drained files, the `number`th ones of their hours."""
+    for hour in sorted({hour_dir(one["at"]) for one in events}):
+        name = drained_name("default", 0, EntryId(1_000 * number, 0), EntryId(1_000 * number + 999, 0))
+        write_lake(lake, [one for one in events if hour_dir(one["at"]) == hour], name=str(name))
+
+
+def pointers(out: Path, day: str) -> dict[int, str]:
+    """Hour → the run whose cells of it count."""
+    found = {}
+    for path in (out / "cells" / f"date={day}").glob("hour=*.json"):
+        found[int(path.stem.removeprefix("hour="))] = json.loads(path.read_text())["content"]["run"]
+    return found
 
 
 def ask_duckdb(lake: Path, query: str, day: str = "*") -> list[tuple[Any, ...]]:

@@ -1,29 +1,41 @@
-"""What is wrong with the lake is named, and the rest is reported."""
+"""What is wrong with the lake is named, also by Redis's own count of events, and the rest is reported."""
 
 from __future__ import annotations
 
+import random
+import shutil
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
+from queues.engine import Engine, ack, consume, open_engine, publish
 from queues.lake.compact import compact_day
+from queues.lake.deletion import delete_day
 from queues.lake.error_patterns import LEASE_LOST
 from queues.lake.files import Gap
+from queues.lake.names import EntryId, drained_name
 from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
+from queues.pump.roles.appended_days import AFTER_MIDNIGHT_MS, AppendedDays
+from queues.pump.roles.drain import Drain
 from queues.reports import day as day_module
 from queues.reports.day import DayReport, Done
-from queues.reports.history import Output
+from queues.reports.history import Output, backlog_before
 
 from .conftest import RunDay
 from .made import event, ms, read_table, write_lake
 
-DAY = "2026-03-29"
+DAY: Final = "2026-03-29"
+NEXT: Final = "2026-03-30"
+POOLS: Final = ("whole", "lost", "twice", "damaged")
 
 
 def published(hour: int, number: int = 1) -> list[dict[str, object]]:
@@ -31,8 +43,13 @@ def published(hour: int, number: int = 1) -> list[dict[str, object]]:
     return [event("published", at + each, job=f"01J{hour}-{each}", published=at, size=10) for each in range(number)]
 
 
+def drained(pool: str) -> str:
+    """The name of a file that says of which pool its events are."""
+    return str(drained_name(pool, 0, EntryId(1, 0), EntryId(2, 0)))
+
+
 def file_of(lake: Path, hour: int) -> Path:
-    return lake / f"date={DAY}" / f"hour={hour:02d}" / "made.parquet"
+    return lake / f"date={DAY}" / f"hour={hour:02d}" / drained("default")
 
 
 def damage_a_page(path: Path) -> None:
@@ -54,14 +71,77 @@ def test_a_lake_without_any_day_is_not_the_one_that_was_meant(run_day: RunDay, t
     assert list((tmp_path / "out").glob("**/summary.json")) == []
 
 
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of pool `default`, three files of four damaged; of pool `lossy`, demo data that lacks events."""
-    lake = tmp_path_factory.mktemp("lake")
-    write_lake(lake, [one for hour in (2, 3, 4, 5) for one in published(hour, 200)])
+FLIPPED_ROWS = 120
+
+
+def deliveries(hour: int) -> list[dict[str, Any]]:
+    dice = random.Random(hour)
+    at = ms(f"{DAY}T{hour:02d}:00")
+    waits = (dice.randrange(10**6) for _ in range(FLIPPED_ROWS))
+    more = {"pool": "flipped", "attempt": 1, "worker": "w"}
+    return [
+        event("consumed", at + each, job=f"01J{hour}-{each}", wait_ms=wait, **more) for each, wait in enumerate(waits)
+    ]
+
+
+def flipped_file(lake: Path, hour: int) -> Path:
+    return lake / f"date={DAY}" / f"hour={hour:02d}" / drained("flipped")
+
+
+def waits_of(hour: int) -> tuple[Any, ...]:
+    """Number, mean, median and greatest of the hour's waits."""
+    waits = sorted(one["wait_ms"] for one in deliveries(hour))
+    return len(waits), sum(waits) / len(waits), waits[len(waits) // 2 - 1], waits[-1]
+
+
+def reported_waits(out: Path) -> dict[int, tuple[Any, ...]]:
+    """Hour → the same by the report."""
+    rows = [row for row in read_table(out, DAY, "figures") if row["pool"] == "flipped" and row["queue"]]
+    columns = [f"wait_{part}" for part in ("count", "mean", "p50", "max")]
+    return {row["hour"]: tuple(row[name] for name in columns) for row in rows if row["hour"] is not None}
+
+
+def work(engine: Engine, now_ms: int, calls: int) -> None:
+    queue = engine.queue("shop", "orders")
+    for _ in range(calls):
+        engine.run(publish(queue, [b"x"] * 3, now_ms=now_ms))
+        taken = engine.run(consume(queue, ttr_ms=60_000, count=3, now_ms=now_ms)).jobs
+        engine.run(ack(queue, [job.job_id for job in taken], now_ms=now_ms))
+
+
+def fill(engine: Engine, lake: Path, pool: str) -> None:
+    """Two hours of the day, of 90 and 9 events, and one event of the next one; drained, and counted by Redis."""
+    engine.client.flushdb()
+    work(engine, ms(f"{DAY}T09:00"), 10)
+    work(engine, ms(f"{DAY}T23:59"), 1)
+    engine.run(publish(engine.queue("shop", "orders"), [b"x"], now_ms=ms(f"{NEXT}T00:00")))
+    drain = Drain(pool, url=str(lake), every_s=300, everything=True)
+    while drain.tick(engine, None).more:
+        pass
+    now = ms(f"{NEXT}T00:00") + AFTER_MIDNIGHT_MS
+    assert AppendedDays(pool, url=str(lake)).note(engine, now, clock_ms=now) == 1
+
+
+def drained_file(lake: Path, pool: str) -> Path:
+    (path,) = (lake / f"date={DAY}" / "hour=09").glob(f"{pool}-*.parquet")
+    return path
+
+
+def balance(pool: str, **numbers: Any) -> dict[str, Any]:
+    known = {"appended": 99, "in_lake": 99, "damaged": 0, "dropped": 0, "dropped_around": 0, "difference": 0}
+    return {"pool": pool, **known, **numbers}
+
+
+def write_damaged(lake: Path) -> None:
+    """Of pool `default`: three files of four are."""
+    write_lake(lake, [one for hour in (2, 3, 4, 5) for one in published(hour, 200)], name=drained("default"))
     file_of(lake, 2).write_bytes(b"PAR1 this is no file of ours")  # without a footer
     for hour in (3, 5):
         damage_a_page(file_of(lake, hour))
+
+
+def write_lossy(lake: Path) -> None:
+    """Of pool `lossy`: demo data that lacks events."""
     at, silent = ms(f"{DAY}T03:00"), {"job": "01J3", "attempt": 2}
     lost = event("lease_lost", at, **silent)
     dead = [
@@ -73,46 +153,145 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     until = ms(f"{DAY}T00:10")
     gap = Gap(pool="lossy", partition=3, dropped=1_234, from_ms=until - 3_600_000, until_ms=until)
     Writer(str(lake), "lossy").write_gap(gap)
-    return lake
+
+
+def write_flipped(lake: Path) -> None:
+    """Of pool `flipped`: 24 files, in each of which a bit is not what it was."""
+    write_lake(lake, [one for hour in range(24) for one in deliveries(hour)], name=drained("flipped"))
+    dice = random.Random(17)
+    for hour in range(24):
+        content = bytearray(flipped_file(lake, hour).read_bytes())
+        content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+        flipped_file(lake, hour).write_bytes(content)
+
+
+def write_counted(lake: Path, redis_url: str) -> None:
+    """Of POOLS: events that Redis has counted."""
+    engine = open_engine(redis_url, partitions=1)
+    try:
+        for pool in POOLS:
+            fill(engine, lake, pool)
+    finally:
+        engine.close()
+    drained_file(lake, "lost").unlink()
+    shutil.copy(drained_file(lake, "twice"), drained_file(lake, "twice").with_name("copy.parquet"))
+    damage_a_page(drained_file(lake, "damaged"))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Of DAY."""
+
+    lake: Path
+    out: Path
+    summary: dict[str, Any]
+
+    @property
+    def flipped(self) -> dict[int, int | None]:
+        """Hour of a file of pool `flipped` that is named → events that it had."""
+        files = {f"file://{flipped_file(self.lake, hour)}": hour for hour in range(24)}
+        return {files[one["file"]]: one["rows"] for one in self.summary["corrupt"] if one["file"] in files}
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """Kind and text of each."""
+        return [(one["kind"], one["text"]) for one in self.summary["warnings"]]
 
 
 @pytest.fixture(scope="module")
-def report(run_day: RunDay, lake: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    """Its summary, and where it is."""
-    out = tmp_path_factory.mktemp("out")
-    return run_day(lake, out, DAY), out
+def report(run_day: RunDay, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Of a lake in which something else is wrong with each pool."""
+    folder = tmp_path_factory.mktemp("bad-input")
+    lake, out = folder / "lake", folder / "out"
+    write_damaged(lake)
+    write_lossy(lake)
+    write_flipped(lake)
+    write_counted(lake, redis_url)
+    return Report(lake, out, run_day(lake, out, DAY))
 
 
-def test_damaged_files_are_all_named_and_the_rest_is_reported(report: tuple[dict[str, Any], Path], lake: Path) -> None:
-    summary, out = report
+def test_damaged_files_are_all_named_and_the_rest_is_reported(report: Report) -> None:
+    summary, lake, left = report.summary, report.lake, 24 - len(report.flipped)
 
-    assert (summary["events"], summary["files"]) == (200 + 4, 1 + 1)
-    assert sorted((one["file"], one["rows"]) for one in summary["corrupt"]) == [
-        (f"file://{file_of(lake, hour)}", rows) for hour, rows in ((2, None), (3, 200), (5, 200))
-    ]
-    (text,) = [one["text"] for one in summary["warnings"] if "hour=03" in one["text"]]
+    assert summary["events"] == 200 + 4 + left * FLIPPED_ROWS + 99 + 9 + 189 + 9
+    assert summary["files"] == 1 + 1 + left + 2 + 1 + 3 + 1
+    flipped = [(f"file://{flipped_file(lake, hour)}", rows) for hour, rows in report.flipped.items()]
+    others = [(f"file://{file_of(lake, hour)}", rows) for hour, rows in ((2, None), (3, 200), (5, 200))]
+    counted = (f"file://{drained_file(lake, 'damaged')}", 90)
+    assert sorted((one["file"], one["rows"]) for one in summary["corrupt"]) == sorted([*flipped, *others, counted])
+    (text,) = [text for _, text in report.warnings if f"{file_of(lake, 3)}" in text]
     assert text.startswith(f"file://{file_of(lake, 3)} was left out, and with it 200 events: is damaged: ")
-    assert [warning["kind"] for warning in summary["warnings"] if warning["kind"] != "gap"] == ["corrupt"] * 3
-    rows = [row for row in read_table(out, DAY, "figures") if row["pool"] == "default"]
+    kinds = Counter(kind for kind, _ in report.warnings)
+    assert kinds == {"corrupt": len(summary["corrupt"]), "gap": 1, "missing": 1, "surplus": 1}
+    rows = [row for row in read_table(report.out, DAY, "figures") if row["pool"] == "default"]
     assert {row["hour"]: (row["published"], row["bytes"]) for row in rows} == {4: (200, 2000), None: (200, 2000)}
 
 
-def test_a_gap_and_demo_data_are_told_of(report: tuple[dict[str, Any], Path]) -> None:
-    summary, out = report
+def test_of_24_files_with_a_flipped_bit_each_is_named_or_has_all_its_events_as_they_were(report: Report) -> None:
+    named = report.flipped
+    left = [hour for hour in range(24) if hour not in named]
+
+    assert len(named) > 24 / 2
+    assert set(named.values()) == {FLIPPED_ROWS}
+    assert reported_waits(report.out) == {hour: waits_of(hour) for hour in left}
+    for hour in named:
+        begin = f"file://{flipped_file(report.lake, hour)} was left out, and with it {FLIPPED_ROWS} events: "
+        assert [text for _, text in report.warnings if text.startswith(begin)], hour
+
+
+def test_what_is_lost_twice_there_or_damaged_is_told_by_pool(report: Report) -> None:
+    """Beside what Redis has counted."""
+    assert [one for one in report.summary["reconciliation"] if one["pool"] in POOLS] == [
+        balance("damaged", in_lake=9, damaged=90),
+        balance("lost", in_lake=9, difference=90),
+        balance("twice", in_lake=189, difference=-90),
+        balance("whole"),
+    ]
+    assert [one for one in report.warnings if one[0] in ("missing", "surplus")] == [
+        (
+            "missing",
+            "pool lost: 90 events are missing and nothing says why: Redis appended 99, the lake has 9",
+        ),
+        ("surplus", "pool twice: there are 90 events more than Redis counted: Redis appended 99, the lake has 189"),
+    ]
+
+
+def test_a_deleted_day_is_not_reported_and_what_was_left_of_it_is_unknown(
+    spark: SparkSession, run_day: RunDay, tmp_path: Path
+) -> None:
+    lake, output = tmp_path / "lake", Output(storage=Storage(str(tmp_path / "out")), run_id="one")
+    write_lake(lake, [event("published", ms(day), job="01J", size=1) for day in (DAY, NEXT)])
+
+    def is_known(day: str) -> bool:
+        """What a day's queues begin with."""
+        return backlog_before(spark, lake=str(lake), output=output, day=date.fromisoformat(day)).known
+
+    assert is_known(DAY), "it is the lake's first one"
+    delete_day(str(lake), date.fromisoformat(DAY), reason="older than 30 days", files=1, size=1)
+
+    with pytest.raises(LakeError, match=f"the lake no longer has {DAY}: it was deleted on .* \\(older than 30 days\\)"):
+        run_day(lake, tmp_path / "out", DAY)
+    assert not list((tmp_path / "out").glob("**/summary.json"))
+    assert not is_known(NEXT), "it is the first one by now, but there was one before it"
+
+
+def test_a_gap_and_demo_data_are_told_of(report: Report) -> None:
+    summary = report.summary
 
     assert summary["demo"] is True
     assert [(one["pool"], one["partition"], one["dropped"]) for one in summary["gaps"]] == [("lossy", 3, 1_234)]
     (warning,) = [one for one in summary["warnings"] if one["kind"] == "gap"]
     words = "up to 1,234 events of pool lossy, partition 3, were dropped between 2026-03-28 23:10:00"
     assert words in warning["text"]
-    figures = read_table(out, DAY, "figures")
-    assert {(row["pool"], row["backlog_base_known"]) for row in figures} == {("lossy", False), ("default", True)}
+    rows = [row for row in read_table(report.out, DAY, "figures") if row["pool"] != "flipped"]
+    known = {row["pool"]: row["backlog_base_known"] for row in rows}
+    assert known == dict.fromkeys(("default", *POOLS), True) | {"lossy": False}
 
 
 def test_a_lease_that_ran_out_without_a_word_has_the_pattern_of_the_dead_letter_page(
-    report: tuple[dict[str, Any], Path],
+    report: Report,
 ) -> None:
-    rows = read_table(report[1], DAY, "errors")
+    rows = read_table(report.out, DAY, "errors")
 
     assert [(row["pattern"], row["dead"]) for row in rows] == [(LEASE_LOST, 1), ("lease lost", 1)]
 

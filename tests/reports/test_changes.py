@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -12,7 +13,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from queues.reports.tables.cells import SCOPE
 from queues.reports.tables.changes import FIGURES, READ, RULES, SMALL_SAMPLES, WEEKS, Verdict, changes_of
@@ -40,16 +42,6 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
     schema = pa.schema([(name, types.get(name, pa.int64())) for name in (*SCOPE, "week", "hour", *READ)])
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
     return str(path)
-
-
-def judge(spark: SparkSession, tmp_path: Path, queues: Mapping[str, Queue], **how: Any) -> Judged:
-    place: dict[str, Any] = {"pool": "default", "namespace": "ns"}
-    past = [place | {"queue": queue, **figures} for queue, one in queues.items() for figures in one.past]
-    today = [place | {"queue": queue, **figures} for queue, one in queues.items() for figures in one.today]
-    frames = [spark.read.parquet(write(tmp_path / f"{name}.parquet", rows)) for name, rows in
-              (("today", today), ("past", past))]  # fmt: skip
-    rows = changes_of(*frames, **{"complete": True, **how}).collect()
-    return {(row["queue"], row["figure"], row["hour"]): row.asDict() for row in rows}
 
 
 def days(figure: str, values: Sequence[float], *, size: int = 10_000) -> list[Figures]:
@@ -89,90 +81,140 @@ CASES: Final[dict[str, tuple[str, Sequence[float], float, Verdict]]] = {
 """What is told → a figure of past weeks and of today, and the verdict."""
 
 
-def test_a_figure_is_flagged_where_it_is_worse_by_more_than_chance(spark: SparkSession, tmp_path: Path) -> None:
-    queues = {
-        name: Queue(days(figure, past), days(figure, [today])) for name, (figure, past, today, _) in CASES.items()
-    }
+MakeQueues = Callable[[], Mapping[str, Queue]]
 
-    judged = judge(spark, tmp_path, queues)
+SCENARIOS: Final[dict[str, MakeQueues]] = {}
+"""Namespace → its queues. One Spark job judges them all: of each other, scopes know nothing."""
 
-    found = {name: judged[name, case[0], None]["verdict"] for name, case in CASES.items()}
+HOW: Final[dict[str, dict[str, bool]]] = {"holiday": {"holiday": True}, "today": {"complete": False}}
+"""Namespaces that are judged in another way."""
+
+
+def scenario(name: str) -> Callable[[MakeQueues], MakeQueues]:
+    """Have the queues that the function makes judged; `judged` has what comes of it under this name."""
+
+    def add(make: MakeQueues) -> MakeQueues:
+        SCENARIOS[name] = make
+        return make
+
+    return add
+
+
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judged]:
+    """What is said of each scenario."""
+    folder = tmp_path_factory.mktemp("figures")
+    rows: dict[str, list[dict[str, Any]]] = {"today": [], "past": []}
+    for namespace, make in SCENARIOS.items():
+        for queue, one in make().items():
+            scope: dict[str, Any] = {"pool": "default", "namespace": namespace, "queue": queue}
+            rows["today"] += ({**scope, **figures} for figures in one.today)
+            rows["past"] += ({**scope, **figures} for figures in one.past)
+    today, past = (spark.read.parquet(write(folder / f"{name}.parquet", rows[name])) for name in rows)
+
+    def judge(of: Column, *, complete: bool = True, holiday: bool = False) -> DataFrame:
+        return changes_of(today.where(of), past.where(of), complete=complete, holiday=holiday)
+
+    place = f.col("namespace")
+    told = [judge(place == name, **how) for name, how in HOW.items()]
+    found: dict[str, Judged] = {name: {} for name in SCENARIOS}
+    for row in reduce(DataFrame.unionAll, told, judge(~place.isin(*HOW))).collect():
+        found[row["namespace"]][row["queue"], row["figure"], row["hour"]] = row.asDict()
+    return found
+
+
+@scenario("cases")
+def _cases() -> Mapping[str, Queue]:
+    return {name: Queue(days(figure, past), days(figure, [today])) for name, (figure, past, today, _) in CASES.items()}
+
+
+def test_a_figure_is_flagged_where_it_is_worse_by_more_than_chance(judged: dict[str, Judged]) -> None:
+    told = judged["cases"]
+    found = {name: told[name, case[0], None]["verdict"] for name, case in CASES.items()}
     assert found == {name: case[3].value for name, case in CASES.items()}
-    assert all(row["flagged"] == (row["verdict"] == WORSE) for row in judged.values())
+    assert all(row["flagged"] == (row["verdict"] == WORSE) for row in told.values())
 
 
-def test_a_share_of_few_jobs_is_no_news(spark: SparkSession, tmp_path: Path) -> None:
-    queues = {
+@scenario("shares")
+def _shares() -> Mapping[str, Queue]:
+    return {
         f"{size}": Queue(days("success_rate", [0.99] * 8, size=size), days("success_rate", [0.9], size=size))
         for size in (10, 1_000)
     }
 
-    judged = judge(spark, tmp_path, queues)
 
-    assert judged["10", "success_rate", None]["verdict"] == USUAL
-    assert judged["1000", "success_rate", None]["verdict"] == WORSE
+def test_a_share_of_few_jobs_is_no_news(judged: dict[str, Judged]) -> None:
+    told = judged["shares"]
+    assert told["10", "success_rate", None]["verdict"] == USUAL
+    assert told["1000", "success_rate", None]["verdict"] == WORSE
 
 
-@pytest.mark.parametrize(
-    ("how", "verdict"), [({"holiday": True}, Verdict.HOLIDAY), ({"complete": False}, Verdict.INCOMPLETE)]
-)
+@scenario("holiday")
+@scenario("today")
+def _silent() -> Mapping[str, Queue]:
+    return {"q": Queue(days("published", [100] * 8), days("published", [0]))}
+
+
+@pytest.mark.parametrize(("how", "verdict"), [("holiday", Verdict.HOLIDAY), ("today", Verdict.INCOMPLETE)])
 def test_holidays_and_days_that_are_not_over_are_not_judged(
-    spark: SparkSession, tmp_path: Path, how: dict[str, bool], verdict: Verdict
+    judged: dict[str, Judged], how: str, verdict: Verdict
 ) -> None:
-    judged = judge(spark, tmp_path, {"q": Queue(days("published", [100] * 8), days("published", [0]))}, **how)
-
-    assert {row["verdict"] for row in judged.values()} == {verdict.value}
-    assert not any(row["flagged"] for row in judged.values())
+    assert {row["verdict"] for row in judged[how].values()} == {verdict.value}
+    assert not any(row["flagged"] for row in judged[how].values())
 
 
-def test_a_bad_hour_of_a_normal_day_is_flagged(spark: SparkSession, tmp_path: Path) -> None:
-    """And only it: not the hours beside it, not the hour of a figure whose day is flagged, not a quiet hour."""
+@scenario("hours")
+def _hours() -> Mapping[str, Queue]:
     usual = [{"hour": hour, "published": 200, "acked": 200} for hour in (9, 10, 11)]
     quiet = {"hour": 3, "published": 4, "acked": 4}
     week = [{"published": 4_000, "acked": 4_000, "failed": 20}, *usual, quiet]
     out_at_ten = [one for one in usual if one["hour"] != 10]
-    queues = {
+    return {
         "out at ten": Queue(week * 8, [{"published": 3_800, "acked": 3_800, "failed": 20}, *out_at_ten]),
         "out all day": Queue(week * 8, [{"published": 0, "acked": 0, "failed": 0}]),
         "new at three": Queue(week * 8, [*week[:-1], {"hour": 3, "published": 90, "acked": 90}]),
     }
 
-    judged = judge(spark, tmp_path, queues)
 
-    hours = {key: row["value"] for key, row in judged.items() if key[2] is not None}
+def test_a_bad_hour_of_a_normal_day_is_flagged(judged: dict[str, Judged]) -> None:
+    """And only it: not the hours beside it, not the hour of a figure whose day is flagged, not a quiet hour."""
+    hours = {key: row["value"] for key, row in judged["hours"].items() if key[2] is not None}
     assert hours == {
         ("out at ten", "published", 10): 0,
         ("out at ten", "acked", 10): 0,
         ("new at three", "published", 3): 90,
     }
-    assert judged["out all day", "published", None]["flagged"]
+    assert judged["hours"]["out all day", "published", None]["flagged"]
 
 
-def test_work_that_comes_an_hour_later_is_no_spike(spark: SparkSession, tmp_path: Path) -> None:
-    """That it did not come at its hour is told, if it always did; two hours later it is one."""
+@scenario("late work")
+def _late_work() -> Mapping[str, Queue]:
     day = {"published": 5_000, "acked": 5_000}
     week = [day, {"hour": 2, "published": 5_000, "acked": 5_000}]
     irregular = [*[day, {"hour": 4, "published": 5_000, "acked": 5_000}], *week * 7]
     late = [day, {"hour": 3, "published": 5_000, "acked": 5_000}]
     later = [day, {"hour": 4, "published": 5_000, "acked": 5_000}]
+    return {"late": Queue(week * 8, late), "later": Queue(week * 8, later), "irregular": Queue(irregular, later)}
 
-    queues = {"late": Queue(week * 8, late), "later": Queue(week * 8, later), "irregular": Queue(irregular, later)}
-    judged = judge(spark, tmp_path, queues)
 
-    published = {(queue, hour) for queue, figure, hour in judged if figure == "published" and hour is not None}
+def test_work_that_comes_an_hour_later_is_no_spike(judged: dict[str, Judged]) -> None:
+    """That it did not come at its hour is told, if it always did; two hours later it is one."""
+    published = {key[::2] for key in judged["late work"] if key[1] == "published" and key[2] is not None}
     assert published == {("late", 2), ("later", 2), ("later", 4)}
 
 
-def test_times_of_a_namespace_are_not_judged_by_the_hour(spark: SparkSession, tmp_path: Path) -> None:
-    """Unlike those of its queues, and its counts."""
+@scenario("times")
+def _times() -> Mapping[str, Queue]:
     week = [{"published": 4_000, "wait_p95": 500, "wait_count": 4_000}]
     hour = {"hour": 10, "published": 200, "acked": 200, "wait_count": 200}
     past = [*week, {**hour, "wait_p95": 500}] * 8
     today = [*week, {**hour, "published": 0, "wait_p95": 50_000}]
+    return {"": Queue(past, today), "q": Queue(past, today)}
 
-    judged = judge(spark, tmp_path, {"": Queue(past, today), "q": Queue(past, today)})
 
-    assert {key[:2] for key, row in judged.items() if key[2] is not None} == {
+def test_times_of_a_namespace_are_not_judged_by_the_hour(judged: dict[str, Judged]) -> None:
+    """Unlike those of its queues, and its counts."""
+    assert {key[:2] for key in judged["times"] if key[2] is not None} == {
         ("", "published"),
         ("q", "published"),
         ("q", "wait_p95"),
@@ -208,20 +250,30 @@ def noisy_day(draw: Random, mean: float) -> Figures:
     return counts | flaws | times | rate
 
 
-@pytest.mark.parametrize("weeks", [3, WEEKS])
-def test_chance_alone_is_hardly_ever_flagged(spark: SparkSession, tmp_path: Path, weeks: int) -> None:
-    """The same seeds give the same days. One flag in a thousand figures is a flag a day for a hundred queues."""
+FEW_OR_MANY: Final = (3, WEEKS)
+
+
+def noisy_days(weeks: int) -> Mapping[str, Queue]:
+    """The same seeds give the same days."""
     queues = {}
     for seed in range(40):
         for mean in MEANS:
             draw = Random(f"{seed} {mean} {weeks}")
             queues[f"{mean} {seed}"] = Queue([noisy_day(draw, mean) for _ in range(weeks)], [noisy_day(draw, mean)])
+    return queues
 
-    judged = judge(spark, tmp_path, queues)
 
-    flagged = [key for key, row in judged.items() if row["flagged"]]
-    assert len(judged) > len(queues) * len(FIGURES) * 0.9
-    assert len(flagged) <= len(judged) / 1_000, flagged
+for _weeks in FEW_OR_MANY:
+    scenario(f"chance in {_weeks} weeks")(partial(noisy_days, _weeks))
+
+
+@pytest.mark.parametrize("weeks", FEW_OR_MANY)
+def test_chance_alone_is_hardly_ever_flagged(judged: dict[str, Judged], weeks: int) -> None:
+    """One flag in a thousand figures is a flag a day for a hundred queues."""
+    told = judged[f"chance in {weeks} weeks"]
+    flagged = [key for key, row in told.items() if row["flagged"]]
+    assert len(told) > 40 * len(MEANS) * len(FIGURES) * 0.9
+    assert len(flagged) <= len(told) / 1_000, flagged
 
 
 def test_the_documentation_has_the_rules_as_they_are() -> None:

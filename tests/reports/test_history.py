@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from . import expected
@@ -37,8 +38,12 @@ def make_current(out: Path, day: str, run: str = "one") -> None:
     (out / f"date={day}" / "current.json").write_text(json.dumps({"run": run}))
 
 
-def backlogs(out: Path, day: str, namespace: str = "ns") -> dict[tuple[str, int | None], tuple[int, bool]]:
-    rows = [row for row in read_table(out, day, "figures") if row["namespace"] == namespace]
+def backlogs(
+    out: Path, day: str, namespace: str = "ns", pool: str = "default"
+) -> dict[tuple[str, int | None], tuple[int, bool]]:
+    """(queue, hour) → backlog, and whether its base is known."""
+    rows = read_table(out, day, "figures")
+    rows = [row for row in rows if (row["pool"], row["namespace"]) == (pool, namespace)]
     return {(row["queue"], row["hour"]): (row["backlog"], row["backlog_base_known"]) for row in rows}
 
 
@@ -55,10 +60,16 @@ CASES: dict[str, tuple[list[int | None], float, float, bool]] = {
 WEEKLY = "weekly"
 """Their namespace."""
 
-BEFORE = "2026-03-27"
+AGAIN = "again"
+"""The namespace of a job whose lease was lost before midnight, and that was handed out anew after it."""
+
+MONDAYS = ("2026-03-02", "2026-03-09", "2026-03-16", "2026-03-23")
+"""Of past weeks."""
+
+BEFORE = "2026-03-26"
 """A day with events that nobody has reported."""
 
-DAYS = ("2026-03-28", "2026-03-29", "2026-03-30")
+DAYS = ("2026-03-27", "2026-03-28", "2026-03-29", "2026-03-30")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +83,23 @@ class Reports:
 
 @pytest.fixture(scope="module")
 def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Reports:
-    """Of three days in a row, the second without events. For the third, a Monday, there are reports of past weeks."""
+    """Of four days in a row, the second without events, each of which takes something from the one before. For the
+    last, a Monday, there are reports of past weeks."""
     lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
-    for week, day in enumerate(("2026-03-02", "2026-03-09", "2026-03-16", "2026-03-23")):
-        write_figures(out, day, {queue: case[0][week] for queue, case in CASES.items()})
+    write_past(out)
     monday = [
         one
         for queue, (counts, *_) in CASES.items()
-        for one in published(DAYS[2], counts[-1] or 0, queue=queue, namespace=WEEKLY)
+        for one in published(DAYS[3], counts[-1] or 0, queue=queue, namespace=WEEKLY)
+    ]
+    lost = ms(f"{DAYS[2]}T23:59"), ms(f"{DAYS[3]}T00:01")
+    again = [
+        event(kind, at, namespace=AGAIN, job="J0", attempt=attempt, published=lost[0])
+        for kind, at, attempt in zip(("lease_lost", "consumed"), lost, (1, 2), strict=True)
     ]
     first = [*acked(DAYS[0], 4, hour=9), *published(DAYS[0], 5), *acked(DAYS[0], 2)]
-    write_lake(lake, [*published(BEFORE, 1), *first, *acked(DAYS[2], 1), *monday])
+    later = [*acked(DAYS[2], 1), *acked(DAYS[3], 1)]
+    write_lake(lake, [*published(BEFORE, 1), *first, *later, *again, *monday])
     summaries = {}
     for day in DAYS:
         summaries[day] = run_day(lake, out, day)
@@ -99,7 +116,18 @@ def test_without_the_report_of_the_day_before_a_day_begins_with_what_it_takes(re
 def test_a_backlog_goes_on_over_midnight_and_through_days_without_events(reports: Reports) -> None:
     """As little known as it began."""
     assert backlogs(reports.out, DAYS[1]) == {("q", None): (3, False), ("", None): (3, False)}
-    assert backlogs(reports.out, DAYS[2]) == {(queue, hour): (2, False) for queue in ("q", "") for hour in (11, None)}
+    for day, left in zip(DAYS[2:], (2, 1), strict=True):
+        assert backlogs(reports.out, day) == {
+            (queue, hour): (left, False) for queue in ("q", "") for hour in (11, None)
+        }
+
+
+def test_a_lease_that_was_lost_before_midnight_makes_a_duplicate_after_it(reports: Reports) -> None:
+    rows = read_table(reports.out, DAYS[3], "figures")
+
+    assert {(row["namespace"], row["queue"], row["hour"]) for row in rows if row["duplicates"]} == {
+        (AGAIN, queue, hour) for queue in ("q", "") for hour in (0, None)
+    }
 
 
 def test_a_day_without_events_is_reported_as_such(reports: Reports) -> None:
@@ -107,7 +135,7 @@ def test_a_day_without_events_is_reported_as_such(reports: Reports) -> None:
 
     assert (summary["events"], summary["files"], summary["demo"]) == (0, 0, False)
     (warning,) = summary["warnings"]
-    where = f"no events of it in file://{reports.lake}, which has days from {BEFORE} to {DAYS[2]}"
+    where = f"no events of it in file://{reports.lake}, which has days from {BEFORE} to {DAYS[3]}"
     assert warning["kind"] == "other"
     assert where in warning["text"]
     tables = ("histograms", "tries", "errors", "slow", "changes")  # `figures` has the backlog
@@ -115,17 +143,17 @@ def test_a_day_without_events_is_reported_as_such(reports: Reports) -> None:
 
 
 def test_a_queue_that_a_report_does_not_name_began_the_next_day_with_nothing(reports: Reports) -> None:
-    told = backlogs(reports.out, DAYS[2], namespace=WEEKLY)
+    told = backlogs(reports.out, DAYS[3], namespace=WEEKLY)
 
     assert told["grown", None] == (400, True)
     assert told["", None] == (sum(counts[-1] or 0 for counts, *_ in CASES.values()), True)
 
 
 def test_a_day_is_held_against_the_same_weekday(reports: Reports) -> None:
-    told = [row for row in read_table(reports.out, DAYS[2], "changes") if row["hour"] is None]
+    told = [row for row in read_table(reports.out, DAYS[3], "changes") if row["hour"] is None]
     rows = {row["queue"]: row for row in told if row["figure"] == "published"}
 
-    assert [read_table(reports.out, day, "changes") for day in DAYS[:2]] == [[], []]
+    assert [read_table(reports.out, day, "changes") for day in DAYS[:3]] == [[], [], []]
     assert rows.keys() == CASES.keys()
     for queue, (counts, usual, spread, flagged) in CASES.items():
         row = rows[queue]
@@ -133,6 +161,12 @@ def test_a_day_is_held_against_the_same_weekday(reports: Reports) -> None:
         assert (row["value"], row["usual"], row["weeks"]) == (counts[-1] or 0, usual, len(past)), queue
         assert row["spread"] == pytest.approx(spread), queue
         assert row["flagged"] is flagged, queue
+
+
+def write_past(out: Path) -> None:
+    """Reports of past weeks."""
+    for week, day in enumerate(MONDAYS):
+        write_figures(out, day, {queue: case[0][week] for queue, case in CASES.items()})
 
 
 def write_figures(out: Path, day: str, counts: Mapping[str, int | None]) -> None:
@@ -153,68 +187,78 @@ def write_figures(out: Path, day: str, counts: Mapping[str, int | None]) -> None
     make_current(out, day)
 
 
-@pytest.fixture(scope="module")
-def in_order(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Reports:
-    """Of three days in a row, each of which takes something from the one before."""
-    lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
-    lost = ms(f"{DAYS[0]}T23:59"), ms(f"{DAYS[1]}T00:01")
-    attempts = zip(("lease_lost", "consumed"), lost, (1, 2), strict=True)
-    duplicate = [event(kind, at, job="J0", attempt=attempt, published=lost[0]) for kind, at, attempt in attempts]
-    write_lake(lake, [*published(DAYS[0], 5), *acked(DAYS[1], 2), *acked(DAYS[2], 1), *duplicate])
-    summaries = {}
-    for day in DAYS:
-        summaries[day] = run_day(lake, out, day)
-        make_current(out, day)
-    assert sum(row["duplicates"] for row in read_table(out, DAYS[1], "figures")) == 4
-    return Reports(out, lake, summaries)
-
-
-# A run takes seconds: the order that makes most of them again; and `make test-clusters` tries others.
-@settings(
-    max_examples=3,
-    suppress_health_check=list(HealthCheck),
-    database=None,
-    phases=[Phase.explicit, Phase.generate] if IS_THOROUGH else [Phase.explicit],
-)
-@given(st.permutations(DAYS).filter(lambda order: tuple(order) != DAYS))
-@example(order=DAYS[::-1])
-def test_days_may_be_reported_in_any_order(run_day: RunDay, in_order: Reports, order: Sequence[str]) -> None:
-    """As long as each is made again whose predecessor hands on something else by now."""
-    summaries: dict[str, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder)
-
-        def make(day: str) -> None:
-            run = f"{len(list(out.glob('date=*/run=*')))}"
-            summaries[day] = run_day(in_order.lake, out, day, run=run)
-            make_current(out, day, run)
-
-        for day in order:
-            make(day)
-        made_again = []
-        for before, day in pairwise(DAYS):
-            predecessor = summaries[day]["predecessor"] or {}
-            if predecessor.get("handed_on") != summaries[before]["handed_on"]:
-                make(day)
-                made_again.append(day)
-
-        too_early = {day for before, day in pairwise(DAYS) if order.index(day) < order.index(before)}
-        assert too_early <= {*made_again}
-        for day in DAYS:
-            for table in ("figures", "histograms", "tries", "errors", "slow", "changes"):
-                found = read_table(out, day, table, summaries[day]["run"])
-                assert found == read_table(in_order.out, day, table), (day, table)
-
-
-def test_a_report_of_a_day_that_went_on_does_not_say_what_the_next_day_began_with(
-    run_day: RunDay, tmp_path: Path
-) -> None:
-    lake, out = tmp_path / "lake", tmp_path / "out"
-    write_lake(lake, [*published(DAYS[0], 5), *acked(DAYS[1], 1)])
-    run_day(lake, out, DAYS[0])
-    make_current(out, DAYS[0])
-    place = out / f"date={DAYS[0]}" / "run=one" / "summary.json"
+def report_in_order(run_day: RunDay, reports: Reports, out: Path, order: Sequence[str]) -> dict[str, list[str]]:
+    """Report all days but the first in that order, and then those once more whose predecessor hands on something else
+    by now; day → its runs. The second one had been reported before it was over."""
+    write_past(out)
+    for day in DAYS[:2]:
+        shutil.copytree(reports.out / f"date={day}", out / f"date={day}")
+    place = out / f"date={DAYS[1]}" / "run=one" / "summary.json"
     place.write_text(json.dumps(json.loads(place.read_text()) | {"complete": False}))
+    runs: dict[str, list[str]] = {day: [] for day in DAYS[1:]}
 
-    assert run_day(lake, out, DAYS[1])["predecessor"] is None
-    assert backlogs(out, DAYS[1])["q", None] == (0, False)
+    def make(day: str) -> None:
+        run = f"late{sum(map(len, runs.values()))}"
+        run_day(reports.lake, out, day, run=run)
+        make_current(out, day, run)
+        runs[day].append(run)
+
+    for day in order:
+        make(day)
+    for before, day in pairwise(DAYS[1:]):
+        predecessor = read_summary(out, day, runs[day][-1])["predecessor"] or {}
+        if predecessor.get("handed_on") != read_summary(out, before, runs[before][-1])["handed_on"]:
+            make(day)
+    return runs
+
+
+def read_summary(out: Path, day: str, run: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / f"date={day}" / f"run={run}" / "summary.json").read_text())
+    return found
+
+
+def check_order(reports: Reports, out: Path, order: Sequence[str], runs: Mapping[str, Sequence[str]]) -> None:
+    """Fail unless the newest runs say what those say that were made in the order of days."""
+    too_early = {day for before, day in pairwise(DAYS[1:]) if order.index(day) < order.index(before)}
+    assert too_early <= {day for day, made in runs.items() if len(made) > 1}
+    for day, made in runs.items():
+        for table in ("figures", "histograms", "tries", "errors", "slow", "changes"):
+            assert read_table(out, day, table, made[-1]) == read_table(reports.out, day, table), (day, table)
+
+
+LATE_ORDER = (DAYS[2], DAYS[3], DAYS[1])
+"""Two days are made again: the first of them before it had a predecessor, the other one after something else."""
+
+
+@pytest.fixture(scope="module")
+def late(run_day: RunDay, reports: Reports, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The same days in another order, and each one's runs."""
+    out = tmp_path_factory.mktemp("late")
+    return out, report_in_order(run_day, reports, out, LATE_ORDER)
+
+
+def test_days_may_be_reported_in_any_order(reports: Reports, late: tuple[Path, Any]) -> None:
+    """As long as each is made again whose predecessor hands on something else by now."""
+    out, runs = late
+    assert [len(runs[day]) for day in LATE_ORDER] == [2, 2, 1]
+    check_order(reports, out, LATE_ORDER, runs)
+
+
+@pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`")
+@settings(max_examples=3, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
+@given(st.permutations(DAYS[1:]).filter(lambda order: tuple(order) not in (DAYS[1:], LATE_ORDER)))
+def test_days_may_be_reported_in_yet_other_orders(run_day: RunDay, reports: Reports, order: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        runs = report_in_order(run_day, reports, Path(folder), order)
+        check_order(reports, Path(folder), order, runs)
+
+
+def test_a_report_of_a_day_that_went_on_does_not_say_what_the_next_day_began_with(late: tuple[Path, Any]) -> None:
+    out, runs = late
+    first = runs[DAYS[2]][0]
+    assert read_summary(out, DAYS[2], first)["predecessor"] is None
+    rows = [row for row in read_table(out, DAYS[2], "figures", first) if row["namespace"] == "ns"]
+    assert {(row["queue"], row["backlog"], row["backlog_base_known"]) for row in rows} == {
+        ("q", 0, False),
+        ("", 0, False),
+    }

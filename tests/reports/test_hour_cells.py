@@ -1,77 +1,23 @@
-"""Hours are reduced once, in whatever order their events come; what is merged of them is what the raw events give."""
+"""Hours are reduced once. Cells that no longer fit, or are damaged, are made again, and others stay."""
 
 from __future__ import annotations
 
 import json
-import random
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from queues.lake.compact import compact_day
-from queues.lake.names import EntryId, drained_name, hour_dir
 
 from . import expected
-from .conftest import RunDay
-from .made import Event, event, ms, read_table, write_lake
-from .test_figures import days, is_rich
+from .conftest import ReduceDay, RunDay
+from .made import Event, arrive, event, ms, pointers, read_table
 
 DAY = "2026-03-29"
-
-
-def arrive(lake: Path, events: Sequence[Event], number: int) -> None:
-    """The events come into the lake as drained files, the `number`th ones of their hours."""
-    for hour in sorted({hour_dir(one["at"]) for one in events}):
-        name = drained_name("default", 0, EntryId(1_000 * number, 0), EntryId(1_000 * number + 999, 0))
-        write_lake(lake, [one for one in events if hour_dir(one["at"]) == hour], name=str(name))
-
-
-def pointers(out: Path, day: str = DAY) -> dict[int, str]:
-    """Hour → the run whose cells of it count."""
-    found = {}
-    for path in (out / "cells" / f"date={day}").glob("hour=*.json"):
-        found[int(path.stem.removeprefix("hour="))] = json.loads(path.read_text())["content"]["run"]
-    return found
-
-
-# A run takes seconds: one day, whose events come in four steps.
-@settings(
-    max_examples=1, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.explicit, Phase.generate]
-)
-@given(days().filter(is_rich), st.randoms(use_true_random=False))
-def test_events_may_come_in_any_order_and_be_compacted_at_any_time(
-    run_day: RunDay, made: tuple[str, list[Event]], dice: random.Random
-) -> None:
-    day, events = made
-    today = [one for one in events if one["at"] >= ms(day)]
-    before = [one for one in events if one["at"] < ms(day)]
-    dice.shuffle(today)
-    late = dice.randrange(1, 10)
-    at_last, rest = today[:late], today[late:]
-    hours = list({one["at"] // expected.HOUR for one in rest})
-    dice.shuffle(hours)
-    steps = [[one for one in rest if one["at"] // expected.HOUR in hours[step::3]] for step in range(3)]
-    with tempfile.TemporaryDirectory() as folder:
-        lake, out = Path(folder) / "lake", Path(folder) / "out"
-        arrive(lake, before, 0)
-        for number, step in enumerate([*steps, at_last], 1):
-            arrive(lake, step, number)
-            if dice.random() < 0.5:
-                compact_day(str(lake), date.fromisoformat(day))
-            summary = run_day(lake, out, day, run=f"run{number}")
-        assert summary["events"] == len(today)
-        redone = {(one["at"] // expected.HOUR) % 24 for one in at_last}
-        kept = {hour for hour, run in pointers(out, day).items() if not run.startswith("run4")}
-        assert kept == {hour % 24 for hour in hours} - redone
-
-        expected.check_report(out, day, today=today, before=before, run="run4")
 
 
 def deliveries(hour: int, longest: Iterable[int] = range(1, 15), **others: Any) -> list[Event]:
@@ -82,114 +28,123 @@ def deliveries(hour: int, longest: Iterable[int] = range(1, 15), **others: Any) 
     ]
 
 
-FIRST = [*deliveries(3), *deliveries(4)]
-LATE = deliveries(4, [7])
+TOMORROW = "2026-03-30"
+LATE, UNTOUCHED, COMPACTED, SLOW, SLOWEST, LAST = 3, 4, 5, 14, 15, 23
+"""Hours, by what becomes of them. The slowest jobs of SLOWEST's queue are all in it, the others in SLOW."""
+
+POINTERS: dict[str, tuple[int, Callable[[dict[str, Any]], str]]] = {
+    "empty": (6, lambda _told: ""),
+    "to another run": (7, lambda told: json.dumps({**told, "content": {**told["content"], "run": "other"}})),
+    "of other events": (11, lambda told: json.dumps({**told, "content": {**told["content"], "events": 1}})),
+}
+"""What has become of an hour's pointer → which hour, and what is written there instead."""
+
+DAMAGES: dict[str, tuple[int, str, Callable[[bytes], bytes]]] = {
+    "page": (8, "counts.parquet", lambda content: content[:20] + bytes([content[20] ^ 4]) + content[21:]),
+    "footer": (9, "values.parquet", lambda content: content[:-30] + bytes([content[-30] ^ 4]) + content[-29:]),
+    "end": (10, "notable.parquet", lambda content: content[:-100]),
+}
+"""What is damaged, of the cells of an hour → which hour, and how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """Where the report of a day is, what had happened on the day, and which runs' cells counted before and after.
+
+    `before_midnight`: once the hours but the last one had cells; `evening`: once the first report of the next day was
+    made; `morning`: after the day's report.
+    """
+
+    out: Path
+    events: list[Event]
+    before_midnight: dict[int, str]
+    evening: dict[int, str]
+    morning: dict[int, str]
+    summary: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def reported(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with two hours of a day, one of them in two files, and its report, which is right."""
-    folder = tmp_path_factory.mktemp("reported")
-    arrive(folder / "lake", FIRST, 1)
-    arrive(folder / "lake", LATE, 2)
-    run_day(folder / "lake", folder / "out", DAY, run="one")
-    expected.check_report(folder / "out", DAY, today=[*FIRST, *LATE], before=[])
-    assert pointers(folder / "out") == {3: "one-0", 4: "one-0"}
-    return folder
+def night(run_day: RunDay, reduce_day: ReduceDay, tmp_path_factory: pytest.TempPathFactory) -> Night:
+    """The report of a day whose hours had cells, to which all sorts of things have happened since."""
+    folder = tmp_path_factory.mktemp("night")
+    lake, out = folder / "lake", folder / "out"
+    events: list[Event] = []
 
+    def come(more: Sequence[Event], number: int) -> None:
+        arrive(lake, more, number)
+        events.extend(more)
 
-@pytest.fixture
-def places(reported: Path, tmp_path: Path) -> tuple[Path, Path]:
-    """A copy of them."""
-    for name in ("lake", "out"):
-        shutil.copytree(reported / name, tmp_path / name)
-    return tmp_path / "lake", tmp_path / "out"
+    for hour in (LATE, UNTOUCHED, COMPACTED, *(hour for hour, _ in POINTERS.values())):
+        come(deliveries(hour), 1)
+    come(deliveries(COMPACTED, [7]), 2)
+    reduce_day(lake, out, DAY, run="whole-0")
+    for what, (hour, *_) in DAMAGES.items():
+        come(deliveries(hour), 1)
+        reduce_day(lake, out, DAY, run=f"{what}-0")
+    come(deliveries(SLOW, queue="slow"), 1)
+    arrive(lake, deliveries(SLOWEST, range(10_000, 10_020), queue="slow"), 1)
+    reduce_day(lake, out, DAY, run="slow-0")
+    before_midnight = pointers(out, DAY)
+    come(deliveries(LAST), 1)
+    arrive(lake, [event("published", ms(f"{TOMORROW}T00:01"), job="01J", size=1)], 2)
+    run_day(lake, out, TOMORROW, run="midnight", today=TOMORROW)
+    evening = pointers(out, DAY)
 
-
-def test_a_late_event_costs_its_hour_and_no_other(run_day: RunDay, places: tuple[Path, Path]) -> None:
-    lake, out = places
-    later = deliveries(4, [8])
-    arrive(lake, later, 3)
-
-    run_day(lake, out, DAY, run="two")
-
-    expected.check_report(out, DAY, today=[*FIRST, *LATE, *later], before=[], run="two")
-    assert pointers(out) == {3: "one-0", 4: "two-0"}
-
-
-def test_compaction_costs_no_hour(run_day: RunDay, places: tuple[Path, Path]) -> None:
-    lake, out = places
     assert compact_day(str(lake), date.fromisoformat(DAY)).hours == 1
-
-    run_day(lake, out, DAY, run="two")
-
-    expected.check_report(out, DAY, today=[*FIRST, *LATE], before=[], run="two")
-    assert pointers(out) == {3: "one-0", 4: "one-0"}
-
-
-def test_the_first_report_of_today_reduces_the_last_hours_of_yesterday(
-    run_day: RunDay, places: tuple[Path, Path]
-) -> None:
-    """So it is done within minutes of midnight, and the nightly report has nothing to reduce."""
-    lake, out = places
-    tomorrow = "2026-03-30"
-    last = deliveries(23)
-    arrive(lake, last, 3)
-    arrive(lake, [event("published", ms(f"{tomorrow}T00:01"), job="01J", size=1)], 4)
-
-    run_day(lake, out, tomorrow, run="midnight", today=tomorrow)
-
-    assert pointers(out) == {3: "one-0", 4: "one-0", 23: "midnight-0"}
-    run_day(lake, out, DAY, run="night")
-    expected.check_report(out, DAY, today=[*FIRST, *LATE, *last], before=[], run="night")
-    assert pointers(out) == {3: "one-0", 4: "one-0", 23: "midnight-0"}
-
-
-def test_when_long_times_go_those_that_a_run_did_not_keep_are_looked_for_again(
-    run_day: RunDay, places: tuple[Path, Path]
-) -> None:
-    """The ten slowest of both hours were all in the second, whose files are then deleted."""
-    lake, out = places
-    arrive(lake, deliveries(4, range(10_000, 10_020)), 3)
-    run_day(lake, out, DAY, run="two")
-    for file in lake.glob("*/hour=04/*"):
+    come(deliveries(LATE, [8]), 3)
+    for hour, spoil in POINTERS.values():
+        pointer = out / "cells" / f"date={DAY}" / f"hour={hour:02d}.json"
+        pointer.write_text(spoil(json.loads(pointer.read_text())))
+    for what, (_, table, damage) in DAMAGES.items():
+        for path in (out / "cells" / f"date={DAY}" / f"run={what}-0" / table).glob("*.parquet"):
+            path.write_bytes(damage(path.read_bytes()))
+    for file in lake.glob(f"*/hour={SLOWEST}/*"):
         file.unlink()
-
-    run_day(lake, out, DAY, run="three")
-
-    expected.check_report(out, DAY, today=deliveries(3), before=[], run="three")
-    assert [row["ms"] for row in read_table(out, DAY, "slow", "three")] == list(range(14, 4, -1))
+    summary = run_day(lake, out, DAY, run="night")
+    return Night(out, events, before_midnight, evening, pointers(out, DAY), summary)
 
 
-DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
-    "a page": ("counts.parquet", lambda content: content[:20] + bytes([content[20] ^ 4]) + content[21:]),
-    "a footer": ("values.parquet", lambda content: content[:-30] + bytes([content[-30] ^ 4]) + content[-29:]),
-    "the end": ("notable.parquet", lambda content: content[:-100]),
-}
+def runs_of(cells: dict[int, str], *hours: int) -> list[str]:
+    """Which report's cells count of these hours; one has several runs, if it begins again."""
+    return [cells[hour].partition("-")[0] for hour in hours]
+
+
+def test_whatever_has_become_of_cells_the_report_is_what_the_events_say(night: Night) -> None:
+    expected.check_report(night.out, DAY, today=night.events, before=[], run="night")
+    assert night.summary["corrupt"] == []
+
+
+def test_a_late_event_costs_its_hour_and_no_other(night: Night) -> None:
+    assert runs_of(night.morning, LATE, UNTOUCHED) == ["night", "whole"]
+
+
+def test_compaction_costs_no_hour(night: Night) -> None:
+    assert runs_of(night.morning, COMPACTED) == ["whole"]
+
+
+def test_the_first_report_of_today_reduces_the_last_hours_of_yesterday(night: Night) -> None:
+    """So it is done within minutes of midnight, and the nightly report has nothing to reduce."""
+    assert night.evening == {**night.before_midnight, LAST: "midnight-0"}
+    assert night.morning[LAST] == "midnight-0"
+
+
+def test_when_long_times_go_those_that_a_run_did_not_keep_are_looked_for_again(night: Night) -> None:
+    """The ten slowest of both hours were all in the second, whose files are then deleted."""
+    assert runs_of(night.before_midnight, SLOW, SLOWEST) == ["slow", "slow"]
+    assert runs_of(night.morning, SLOW) == ["night"]
+    slow = [row["ms"] for row in read_table(night.out, DAY, "slow", "night") if row["queue"] == "slow"]
+    assert slow == list(range(14, 4, -1))
 
 
 @pytest.mark.parametrize("what", DAMAGES)
-def test_cells_that_are_damaged_are_made_again(run_day: RunDay, places: tuple[Path, Path], what: str) -> None:
-    lake, out = places
-    table, damage = DAMAGES[what]
-    for path in (out / "cells" / f"date={DAY}" / "run=one-0" / table).glob("*.parquet"):
-        path.write_bytes(damage(path.read_bytes()))
-
-    summary = run_day(lake, out, DAY, run="two")
-
-    expected.check_report(out, DAY, today=[*FIRST, *LATE], before=[], run="two")
-    assert summary["corrupt"] == []
-    assert {run.partition("-")[0] for run in pointers(out).values()} == {"two"}
+def test_cells_that_are_damaged_are_made_again(night: Night, what: str) -> None:
+    hour = DAMAGES[what][0]
+    assert runs_of(night.evening, hour) == [what]
+    assert runs_of(night.morning, hour) == ["night"]
 
 
-def test_a_pointer_that_is_not_as_it_was_written_leads_nowhere(run_day: RunDay, places: tuple[Path, Path]) -> None:
-    lake, out = places
-    (out / "cells" / f"date={DAY}" / "hour=03.json").write_text("")
-    wrong = json.loads((out / "cells" / f"date={DAY}" / "hour=04.json").read_text())
-    wrong["content"]["run"] = "other"
-    (out / "cells" / f"date={DAY}" / "hour=04.json").write_text(json.dumps(wrong))
-
-    run_day(lake, out, DAY, run="two")
-
-    expected.check_report(out, DAY, today=[*FIRST, *LATE], before=[], run="two")
-    assert pointers(out) == {3: "two-0", 4: "two-0"}
+@pytest.mark.parametrize("what", POINTERS)
+def test_a_pointer_that_is_not_as_it_was_written_leads_nowhere(night: Night, what: str) -> None:
+    hour = POINTERS[what][0]
+    assert runs_of(night.evening, hour) == ["whole"]
+    assert runs_of(night.morning, hour) == ["night"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,16 +17,73 @@ import pyarrow.parquet as pq
 import pytest
 
 from queues.lake.files import Gap
-from queues.lake.local_days import LocalDay, UnknownZoneError, bounds_of, find_zone, uneven_hours
+from queues.lake.local_days import LocalDay, UnknownZoneError, bounds_of, find_zone, last_utc_day, uneven_hours
 from queues.reports.local_tables import local_pools_with_gaps
 from tests.support.reports import figures, write_report
 
 from . import expected
-from .conftest import IS_THOROUGH, RunDay
+from .conftest import IS_THOROUGH, ReduceDay, RunDay
 from .made import Event, ask_duckdb, event, ms, read_table, write_lake
 
-ZONES = {"berlin": "Europe/Berlin", "kolkata": "Asia/Kolkata", "york": "America/New_York", "plain": ""}
-"""The last one has none."""
+ZONES = {
+    "berlin": "Europe/Berlin",
+    "kolkata": "Asia/Kolkata",
+    "york": "America/New_York",
+    "paulo": "America/Sao_Paulo",
+    "johns": "America/St_Johns",
+    "plain": "",
+}
+"""Namespace → its zone. The last one has none."""
+
+STEADY = {"steady": "America/Sao_Paulo", "moved": "America/Sao_Paulo", "twice": "America/New_York"}
+"""Namespaces of the first of BOTH_WAYS' local days in which as much is published in each hour but one."""
+
+PAST_ZONES = STEADY | {"moved": "America/Bahia"}
+"""What they were in past weeks. That of `moved` has days that end in the same ones of UTC."""
+
+
+def local(day: str, *namespaces: str, is_complete: bool = True) -> LocalDay:
+    zones = {("default", name): (ZONES | STEADY)[name] for name in namespaces}
+    return LocalDay(day=date.fromisoformat(day), is_complete=is_complete, zones=zones)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Local days that the report of a `day` tells of. `before_is_known`: there is a report of the day before. `hours`:
+    how many the first local day has in a zone; `uneven`: those that it has not, or twice."""
+
+    day: str
+    local_days: Sequence[LocalDay]
+    before_is_known: bool
+    hours: dict[str, int]
+    uneven: dict[str, set[int]]
+
+
+BOTH_WAYS = Case(
+    day="2018-11-05",
+    local_days=(local("2018-11-04", "york", "paulo", "johns", *STEADY),),
+    before_is_known=True,
+    hours={"America/New_York": 25, "America/St_Johns": 25, "America/Sao_Paulo": 23},
+    uneven={"America/New_York": {1}, "America/St_Johns": {1}, "America/Sao_Paulo": {0}},
+)
+"""On one day, clocks went back here and forward there; hours of St. John's begin at half past those of UTC."""
+
+EUROPE = {
+    "clocks go forward": Case(
+        day="2026-03-29",
+        local_days=(local("2026-03-29", "berlin", "kolkata"), local("2026-03-30", "kolkata", is_complete=False)),
+        before_is_known=False,
+        hours={"Europe/Berlin": 23},
+        uneven={"Europe/Berlin": {2}},
+    ),
+    "clocks go back": Case(
+        day="2026-10-25",
+        local_days=(local("2026-10-25", "berlin", "kolkata"), local("2026-10-24", "york")),
+        before_is_known=True,
+        hours={"Europe/Berlin": 25},
+        uneven={"Europe/Berlin": {2}},
+    ),
+}
 
 
 def jobs(dice: random.Random, begin: int, end: int, number: int) -> list[Event]:
@@ -128,43 +187,129 @@ def check_with_duckdb(lake: Path, local: LocalDay, rows: Sequence[dict[str, Any]
         assert set(told[namespace]) - set(counted) <= silent
 
 
-FORWARD = pytest.param(
-    *("2026-03-29", 23),
-    id="clocks go forward",
-    marks=pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`"),
-)
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Of a day and of the local days."""
+
+    lake: Path
+    out: Path
+    events: list[Event]
+    summary: dict[str, Any]
 
 
-@pytest.mark.parametrize(("day", "hours"), [FORWARD, pytest.param("2026-10-25", 25, id="clocks go back")])
-def test_each_figure_of_a_local_day_is_what_its_events_say(
-    run_day: RunDay, tmp_path: Path, day: str, hours: int
+def make_report(case: Case, run_day: RunDay, reduce_day: ReduceDay, folder: Path) -> Report:
+    """Of two days of jobs, and of what there is in `folder` already."""
+    lake, out, midnight = folder / "lake", folder / "out", ms(case.day)
+    day_before = f"{date.fromisoformat(case.day) - timedelta(days=1)}"
+    events = jobs(
+        random.Random(case.day), midnight - 24 * expected.HOUR, midnight + 24 * expected.HOUR, 500 * len(ZONES) // 4
+    )
+    if case is BOTH_WAYS:
+        events += steady_work()
+    write_lake(lake, [one for one in events if one["at"] < midnight])
+    if case.before_is_known:
+        reduce_day(lake, out, day_before, run="before-0")
+        told = expected.figures([one for one in events if one["at"] < midnight], [])
+        left = expected.backlogs(told, {}, known=True)
+        put_figures(
+            *(out, day_before, ""),
+            [
+                figures(queue, pool=pool, namespace=namespace, backlog=jobs_left, backlog_base_known=is_known)
+                for (pool, namespace, queue, hour), (jobs_left, is_known) in left.items()
+                if hour is None
+            ],
+        )
+    write_lake(lake, [one for one in events if one["at"] >= midnight])
+    return Report(lake, out, events, run_day(lake, out, case.day, local_days=case.local_days))
+
+
+def steady_work() -> list[Event]:
+    """A hundred jobs an hour in the first local day of BOTH_WAYS, but for five o'clock."""
+    made = []
+    for namespace, name in STEADY.items():
+        begin, end = (round(at.timestamp() * 1_000) for at in bounds_of(BOTH_WAYS.local_days[0].day, ZoneInfo(name)))
+        for at in range(begin, end, expected.HOUR):
+            if datetime.fromtimestamp(at / 1_000, ZoneInfo(name)).hour != 5:
+                made += [event("published", at + number, namespace=namespace, size=1) for number in range(100)]
+    return made
+
+
+def put_figures(out: Path, day: str, folder: str, rows: list[dict[str, Any]]) -> None:
+    """A report that counts, or tables in a folder of it, of which a later report reads the figures."""
+    written = write_report(out / "made", date.fromisoformat(day), "one", {"figures": rows}) / "figures.parquet"
+    read = pq.read_table(written)
+    shutil.rmtree(out / "made")
+    hour = read.schema.get_field_index("hour")
+    narrow = read.set_column(hour, "hour", read["hour"].cast(pa.int32()))  # as Spark writes it
+    table = out / f"date={day}" / "run=one" / folder / "figures.parquet"
+    table.mkdir(parents=True)
+    pq.write_table(narrow, table / "part-00000.parquet")
+    (out / f"date={day}" / "current.json").write_text('{"run": "one"}')
+
+
+def check_report(case: Case, report: Report) -> None:
+    first = case.local_days[0]
+    for name, hours in case.hours.items():
+        begin, end = bounds_of(first.day, ZoneInfo(name))
+        assert (end - begin) == timedelta(hours=hours)
+        assert uneven_hours(first.day, find_zone(name)) == case.uneven[name]
+    for one in case.local_days:
+        check(report.out, report.lake, case.day, one, report.events)
+    assert report.summary["local"] == [one.as_dict() for one in case.local_days]
+    known = {row["backlog_base_known"] for row in read_table(report.out, case.day, f"{first.folder}/figures")}
+    assert known == {case.before_is_known}
+    namespaces = {row["namespace"] for row in read_table(report.out, case.day, "figures")}
+    assert namespaces == {one["namespace"] for one in report.events} >= ZONES.keys()
+
+
+@pytest.fixture(scope="module")
+def both_ways(run_day: RunDay, reduce_day: ReduceDay, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """With reports of past weeks, in which a hundred jobs were published in each hour."""
+    folder = tmp_path_factory.mktemp("both-ways")
+    first = BOTH_WAYS.local_days[0].day
+    for weeks in range(1, 5):
+        then = first - timedelta(weeks=weeks)
+        by_day: dict[date, list[dict[str, Any]]] = defaultdict(list)
+        for namespace, zone in PAST_ZONES.items():
+            by_day[last_utc_day(then, find_zone(zone))] += [
+                figures(queue, namespace=namespace, hour=hour, published=published, time_zone=zone)
+                for queue in ("q", "")
+                for hour, published in ((None, 2_400), *((hour, 100) for hour in range(24)))
+            ]
+        for day, rows in by_day.items():
+            put_figures(folder / "out", f"{day}", "", rows)
+            put_figures(folder / "out", f"{day}", f"local={then}", rows)
+    return make_report(BOTH_WAYS, run_day, reduce_day, folder)
+
+
+def test_each_figure_of_a_local_day_is_what_its_events_say(both_ways: Report) -> None:
+    """Of 25 hours, of 23, and with hours that begin at half past those of UTC."""
+    check_report(BOTH_WAYS, both_ways)
+
+
+@pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`")
+@pytest.mark.parametrize("which", EUROPE)
+def test_each_figure_of_a_local_day_is_what_its_events_say_also_of_one_that_has_begun(
+    run_day: RunDay, reduce_day: ReduceDay, tmp_path: Path, which: str
 ) -> None:
-    dice = random.Random(hours)
-    lake, out, when = tmp_path / "lake", tmp_path / "out", date.fromisoformat(day)
-    events = jobs(dice, ms(day) - 24 * expected.HOUR, ms(day) + 24 * expected.HOUR, 500)
-    write_lake(lake, events)
-    day_before = f"{when - timedelta(days=1)}"
-    names = {name: ("default", name) for name in ZONES}
-    ended = LocalDay(day=when, is_complete=True, zones={names[one]: ZONES[one] for one in ("berlin", "kolkata")})
-    if hours == 23:
-        others = [LocalDay(day=when + timedelta(days=1), is_complete=False, zones={names["kolkata"]: ZONES["kolkata"]})]
-    else:
-        others = [LocalDay(day=when - timedelta(days=1), is_complete=True, zones={names["york"]: ZONES["york"]})]
-    begin, end = bounds_of(when, ZoneInfo("Europe/Berlin"))
-    assert (end - begin) == timedelta(hours=hours)
-    assert uneven_hours(when, find_zone("Europe/Berlin")) == {2}
-    if hours == 25:  # then it is known what this day begins with
-        run_day(lake, out, day_before)
-        (out / f"date={day_before}" / "current.json").write_text('{"run": "one"}')
+    check_report(EUROPE[which], make_report(EUROPE[which], run_day, reduce_day, tmp_path))
 
-    summary = run_day(lake, out, day, local_days=[ended, *others])
 
-    for local in (ended, *others):
-        check(out, lake, day, local, events)
-    assert summary["local"] == [one.as_dict() for one in (ended, *others)]
-    known = {row["backlog_base_known"] for row in read_table(out, day, f"local={when}/figures")}
-    assert known == {hours == 25}
-    assert {row["namespace"] for row in read_table(out, day, "figures")} == set(ZONES)
+def test_a_local_day_is_compared_with_days_of_the_same_zone(both_ways: Report) -> None:
+    """At midnight, which is not there on this day, or at one o'clock, which is there twice, nothing is out of line; at
+    five o'clock, when nothing came, it is."""
+    first = BOTH_WAYS.local_days[0]
+    changes = read_table(both_ways.out, BOTH_WAYS.day, f"{first.folder}/changes")
+
+    of_day = [row for row in changes if row["figure"] == "published" and row["hour"] is None]
+    assert {(row["namespace"], row["weeks"]) for row in of_day} == {("steady", 4), ("twice", 4)}
+    flagged = {
+        (row["namespace"], row["queue"], row["figure"], row["hour"], row["value"]) for row in changes if row["flagged"]
+    }
+    assert flagged == {
+        (namespace, queue, "published", 5, 0.0) for namespace in ("steady", "twice") for queue in ("q", "")
+    }
+    assert both_ways.summary["handed_on"].count(":") == 2  # with the fingerprints of the hours that local days rest on
 
 
 @pytest.mark.parametrize("name", ["Europe/Atlantis", "../etc/passwd", "", "Berlin"])
@@ -189,45 +334,3 @@ def test_pools_that_lack_events_of_a_local_day() -> None:
         gap("behind", "2026-03-29T22:00", "2026-03-29T23:00"),
     ]
     assert local_pools_with_gaps(local, gaps) == {"into", "within", "unknown", "out"}
-
-
-def test_a_local_day_is_compared_with_days_of_the_same_zone(run_day: RunDay, tmp_path: Path) -> None:
-    """At 02:00, which is not there on this day, nothing is out of line; at 05:00, when nothing came, it is."""
-    day, past = date(2026, 3, 29), {"berlin": "Europe/Berlin", "moved": "Europe/Paris"}
-    lake, out = tmp_path / "lake", tmp_path / "out"
-    names = {("default", name): "Europe/Berlin" for name in past}
-    begin = ms("2026-03-28T23:00")
-    made = [
-        event("published", begin + hour * expected.HOUR + number, namespace=name, size=1)
-        for name in past
-        for hour in range(23)
-        for number in range(100)
-        if hour != 4  # the fifth hour begins at 05:00
-    ]
-    write_lake(lake, made)
-    for weeks in range(1, 5):
-        then = day - timedelta(weeks=weeks)
-        figures_of = [
-            figures(queue, namespace=name, hour=hour, published=100 if hour is not None else 2_400, time_zone=zone)
-            for name, zone in past.items()
-            for queue in ("q", "")
-            for hour in (None, *range(24))
-        ]
-        folder = write_report(tmp_path / f"{weeks}", then, "one", {"figures": figures_of})
-        rows = pq.read_table(folder / "figures.parquet")
-        hour = rows.schema.get_field_index("hour")
-        narrow = rows.set_column(hour, "hour", rows["hour"].cast(pa.int32()))  # as Spark writes it
-        for there in (out / f"date={then}" / "run=one", out / f"date={then}" / "run=one" / f"local={then}"):
-            (there / "figures.parquet").mkdir(parents=True)
-            pq.write_table(narrow, there / "figures.parquet" / "part-00000.parquet")
-        (out / f"date={then}" / "current.json").write_text('{"run": "one"}')
-
-    summary = run_day(lake, out, f"{day}", local_days=[LocalDay(day=day, is_complete=True, zones=names)])
-
-    changes = read_table(out, f"{day}", f"local={day}/changes")
-    of_day = [row for row in changes if row["figure"] == "published" and row["hour"] is None]
-    assert {(row["namespace"], row["weeks"]) for row in of_day} == {("berlin", 4)}
-    told = [row for row in changes if row["flagged"]]
-    flagged = {(row["queue"], row["figure"], row["hour"], row["value"]) for row in told}
-    assert flagged == {("q", "published", 5, 0.0), ("", "published", 5, 0.0)}
-    assert summary["handed_on"].count(":") == 2  # with the fingerprints of the hours that local days rest on

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
@@ -28,22 +32,39 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=4, suppress_health_check=list(HealthCheck), database=None)
-@given(st.lists(TEXTS.map("".join), min_size=150, max_size=150))
-def test_spark_and_python_make_the_same_pattern_of_any_error(spark: SparkSession, texts: list[str]) -> None:
+def drawn_texts() -> list[str]:
+    """Some hundred errors of Hypothesis's, others each time."""
+    found: list[str] = []
+
+    @settings(max_examples=4, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
+    @given(st.lists(TEXTS.map("".join), min_size=150, max_size=150))
+    def draw(texts: list[str]) -> None:
+        found.extend(texts)
+
+    draw()
+    return found
+
+
+def test_spark_and_python_make_the_same_pattern_of_any_error(spark: SparkSession, tmp_path: Path) -> None:
+    """All in one Spark job: to start one for each takes longer than what it does."""
+    texts = drawn_texts()
+    assert len({*texts}) > 300
     long = ("xxxxx", "7 ", "🙂🙂", "1,5-", "a@b.c ", "deadbeef01 ", ">-", "a\u3000", "🙂 0x1F.", "a" + " " * 14)
     texts += [part * 60 for part in long]
-    # By way of bytes, so that no rule for quoting comes in between.
-    rows = [(number, text.encode(), lost) for number, text in enumerate(texts) for lost in (False, True)]
-    told = spark.createDataFrame(rows, "number int, text binary, lost boolean").coalesce(1)
+    # By way of bytes in a file, so that no rule for quoting comes in between.
+    rows = [
+        {"number": number, "text": text.encode(), "lost": lost} for number, text in enumerate(texts) for lost in (0, 1)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "texts.parquet")
+    told = spark.read.parquet(f"{tmp_path}/texts.parquet")
 
-    found = told.select("number", "lost", pattern_of(f.col("text").cast("string"), f.col("lost")).alias("pattern"))
+    pattern = pattern_of(f.col("text").cast("string"), f.col("lost") == 1)
+    found = told.select("number", "lost", pattern.alias("pattern")).collect()
 
-    for row in found.collect():
-        outcome = "lease_lost" if row["lost"] else "failed"
-        assert row["pattern"] == error_patterns.pattern_of(error=texts[row["number"]], outcome=outcome), texts[
-            row["number"]
-        ]
+    assert len(found) == len(rows)
+    for row in found:
+        text, outcome = texts[row["number"]], "lease_lost" if row["lost"] else "failed"
+        assert row["pattern"] == error_patterns.pattern_of(error=text, outcome=outcome), text
 
 
 def test_an_error_that_is_not_there_is_one_without_text(spark: SparkSession) -> None:

@@ -6,7 +6,7 @@ there are many queues, nearly each event has a time of its own.
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable
 from typing import Final
 
 from pyspark.sql import DataFrame, Window
@@ -35,32 +35,84 @@ def scopes_of(counts: DataFrame) -> DataFrame:
 
 
 def measures_of(values: DataFrame, scopes: DataFrame) -> DataFrame:
-    """(key, bucket, jobs, sum_ms, max_ms, p50, …) at each level; the bucket is null for hours.
+    """(key, bucket, jobs, sum_ms, max_ms, p50, …) at each level. A key's percentile is the least that its rows have.
 
-    A percentile is in the row of the bucket that it lies in, and null in others. `scopes`: as `scopes_of` says.
+    `scopes`: as `scopes_of` says. Buckets of hours may be null, and so is that of a row that only tells percentiles.
     """
+    # Times may come several times, once for each hour or queue.
+    ranked = _ranked(_with_days(_of_hours(values, scopes), "ms", "n", "bucket"), "ms", "n")
+    bucket = f.expr(f"IF({_HOUR} = {_WHOLE_DAY}, bucket, NULL) AS bucket")
+    return ranked.groupBy("key", bucket).agg(*map(f.expr, (*_SUMS, *_PERCENTILES)))
+
+
+def measures_of_many(values: DataFrame, scopes: DataFrame, keep: Callable[[DataFrame], DataFrame]) -> DataFrame:
+    """As `measures_of`, where so many values are that putting them in order takes long: they are counted by bucket, and
+    only those in whose bucket a percentile lies are put in order. `keep`: of a table that is used several times."""
+    hours = _of_hours(values, scopes)
+    of_hours = hours.groupBy("key", "bucket").agg(*map(f.expr, (*_SUMS, "min(ms) AS min_ms")))
+    added = {"jobs": "sum", "sum_ms": "sum", "max_ms": "max", "min_ms": "min"}
+    levels = _with_days(of_hours, "bucket", *added).groupBy("key", "bucket")
+    buckets = keep(levels.agg(*(f.expr(f"{how}({name}) AS {name}") for name, how in added.items())))
+    ranked = _ranked(buckets, "bucket", "jobs").withColumn("below", f.expr("upto - jobs"))
+    lies_here = (f"below * 100 < total * {percent} AND total * {percent} <= upto * 100" for percent in PERCENTS)
+    # Not kept: Spark does not find a kept table again in a plan that has its source twice.
+    chosen = ranked.where(" OR ".join(f"({one})" for one in lies_here)).withColumn("place", f.expr(_PLACE))
+    chosen = chosen.localCheckpoint()
+    told = chosen.where("min_ms = max_ms").selectExpr("key", "min_ms AS ms", "upto", "total")
+    unclear = chosen.where("min_ms != max_ms").select("place", "below", "total")
+    found = _with_days(hours, "ms", "n", "bucket").withColumn("place", f.expr(_PLACE)).join(looked_up(unclear), "place")
+    upward = Window.partitionBy("place").orderBy("ms")
+    upto = f.sum("n").over(upward.rowsBetween(Window.unboundedPreceding, Window.currentRow)) + f.col("below")
+    both = told.unionAll(found.select("key", "ms", upto.alias("upto"), "total"))
+    percentiles = both.groupBy("key").agg(*map(f.expr, _PERCENTILES))
+    return buckets.drop("min_ms").unionByName(percentiles, allowMissingColumns=True)
+
+
+_SUMS: Final = ("sum(n) AS jobs", "sum(ms * n) AS sum_ms", "max(ms) AS max_ms")
+_PERCENTILES: Final = tuple(f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS)
+"""Nearest rank: the least value that at least this share of the values does not exceed. In whole numbers."""
+
+_BUCKETS: Final = 4_096
+"""More than there are."""
+
+_PLACE: Final = f"key * {_BUCKETS} + bucket"
+
+
+def _of_hours(values: DataFrame, scopes: DataFrame) -> DataFrame:
+    """(key, ms, n, bucket) of the hours of queues, and of namespaces, whose times may come several times."""
     number = " ".join(f"WHEN '{metric}' THEN {number}" for number, metric in enumerate(_METRICS))
-    rest = f"* {len(_METRICS)} + CASE metric {number} END) * {_HOURS} + hour AS key"
-    known = values.join(scopes, [*SCOPE])
-    of_hours = known.selectExpr(f"(id {rest}", "ms", "n")
-    of_namespaces = _add_up(known.selectExpr(f"(namespace_id {rest}", "ms", "n"))
-    of_days = [_add_up(rows.selectExpr(f"key | {_WHOLE_DAY}L AS key", "ms", "n")) for rows in (of_hours, of_namespaces)]
-    return _measured(reduce(lambda one, other: one.unionAll(other), of_days, of_hours.unionAll(of_namespaces)))
+    rest = f"* {len(_METRICS)} + CASE metric {number} END) * {_HOURS} + hour"
+    keys = f.expr(f"(id {rest} AS of_queue"), f.expr(f"(namespace_id {rest} AS of_namespace")
+    known = values.join(scopes, [*SCOPE]).select("ms", "n", bucket_of(f.col("ms")).alias("bucket"), *keys)
+    both = known.unpivot(["ms", "n", "bucket"], ["of_queue", "of_namespace"], "level", "key")
+    return both.select("key", "ms", "n", "bucket")
 
 
-def _add_up(values: DataFrame) -> DataFrame:
-    return values.groupBy("key", "ms").agg(f.sum("n").alias("n"))
+def _with_days(of_hours: DataFrame, *others: str) -> DataFrame:
+    """(key, others) of the hours, and once more of the day in which they are."""
+    both = of_hours.select("key", f.expr(f"key | {_WHOLE_DAY}L").alias("day"), *others)
+    return both.unpivot([*others], ["key", "day"], "level", "key").select("key", *others)
 
 
-def _measured(values: DataFrame) -> DataFrame:
-    group = Window.partitionBy("key")
-    upward = group.orderBy("ms").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    ranked = values.withColumns({"upto": f.sum("n").over(upward), "total": f.sum("n").over(group)})
-    # Nearest rank: the least value that at least this share of the values does not exceed. In whole numbers.
-    percentiles = [f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS]
-    others = ("sum(n) AS jobs", "sum(ms * n) AS sum_ms", "max(ms) AS max_ms")
-    bucket = f.when(f.expr(f"{_HOUR} = {_WHOLE_DAY}"), bucket_of(f.col("ms"))).alias("bucket")
-    return ranked.groupBy("key", bucket).agg(*map(f.expr, (*others, *percentiles)))
+def _ranked(rows: DataFrame, value: str, n: str) -> DataFrame:
+    """With `upto`: how many of its key have at most this value, or stand before it; and with the `total` of its key.
+
+    One order for both, so that rows are gone through once.
+    """
+    upward = Window.partitionBy("key").orderBy(value)
+    ends = {"upto": Window.currentRow, "total": Window.unboundedFollowing}
+    return rows.withColumns(
+        {name: f.sum(n).over(upward.rowsBetween(Window.unboundedPreceding, end)) for name, end in ends.items()}
+    )
+
+
+BROADCAST_ROWS: Final = 2_000_000
+"""Up to so many rows of names or numbers are sent to each executor (some 100 bytes each)."""
+
+
+def looked_up(rows: DataFrame) -> DataFrame:
+    """For a join: sent to each executor, unless there are very many."""
+    return f.broadcast(rows) if rows.count() <= BROADCAST_ROWS else rows
 
 
 def metrics_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
@@ -83,7 +135,7 @@ def metrics_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
 def histograms_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
     """(scope, metric, bucket, jobs) of the day; `queue` "" for a namespace."""
     names = ", ".join(f"'{metric}'" for metric in _METRICS)
-    of_days = measures.where(f"{_HOUR} = {_WHOLE_DAY}").selectExpr(
+    of_days = measures.where(f"{_HOUR} = {_WHOLE_DAY} AND bucket IS NOT NULL").selectExpr(
         f"{_ID} AS id", f"element_at(array({names}), CAST({_METRIC} AS int) + 1) AS metric", "bucket", "jobs"
     )
     return of_days.join(scopes, "id").select(*SCOPE, "metric", "bucket", "jobs")

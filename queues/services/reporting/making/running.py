@@ -298,6 +298,8 @@ class _Batch:
         self._begin(days[0])
         if self._work is None:
             return self._waiting if self._goes_on else []
+        if days[0] < today() and self._spark().master.startswith("local"):
+            self._work.compact()  # a cluster reads side by side what this process would merge alone
         failure = self._compute(days)
         if failure is not None:
             self._fail(failure)
@@ -311,7 +313,7 @@ class _Batch:
         """Have Spark write the files of these days, and load them. What went wrong, if anything."""
         child = None
         try:
-            spark = self._order.spark.over(configured_spark())
+            spark = self._spark()
             local = self._write_local_days(days)
             child = ReportProcess(
                 [*self._order.command, *self._options(days), *local, *spark.arguments()],
@@ -337,6 +339,9 @@ class _Batch:
             if self._local_file is not None:
                 self._local_file.unlink(missing_ok=True)
         return None
+
+    def _spark(self) -> SparkSettings:
+        return self._order.spark.over(configured_spark())
 
     def _write_local_days(self, days: Sequence[date]) -> list[str]:
         """The option that names the days of namespaces with a time zone; nothing if there are none."""
