@@ -232,14 +232,14 @@ class DayReport:
                 counts, notable = self._cells.table("counts"), self._cells.table("notable")
                 done = _count(counts, self._cells.hours)
                 scopes = keep(scopes_of(counts))
-                values, names = self._cells.table("values"), looked_up(scopes)
-                if self._cells.rows("values") <= FEW_ROWS:
-                    measures = keep(measures_of(values, names))
-                else:
-                    measures = keep(measures_of_many(values, names, keep))
                 lost_today = keep(lost_leases_of(notable).distinct())
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
+                    values, names = self._cells.table("values"), looked_up(scopes)
+                    if self._cells.rows("values") <= FEW_ROWS:
+                        measures = keep(measures_of(values, names))
+                    else:
+                        measures = keep(measures_of_many(values, names, keep))
                     most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
             with self._stage(Stage.WRITING, "writing the tables"), plain:

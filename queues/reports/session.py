@@ -271,8 +271,7 @@ def _anywhere(options: SparkOptions) -> dict[str, str]:
     if options.is_local:
         # Groups are few once they are aggregated; the default of 200 would be 200 nearly empty tasks.
         settings["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
-        # Some hundred thousand events of columns in a task, and so much of a shuffle: no core waits long for another's.
-        settings["spark.sql.files.maxPartitionBytes"] = "32m"
+        # So much of a shuffle in a task, some ten thousand rows of text: no core waits long for the other one.
         settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] = "2m"
         # The list of files is ours: no Spark job to look at each.
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "100000"

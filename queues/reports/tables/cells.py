@@ -74,30 +74,17 @@ def counts_of(events: DataFrame) -> DataFrame:
     return groups.selectExpr(*KEY, "kind", ended_by, *(f"{how} AS {name}" for name, how in COUNTED.items()))
 
 
-_NUMBERS: Final = {metric: number for number, metric in enumerate(METRICS)}
-_OWN: Final = " ".join(
-    f"WHEN '{kind}' THEN {_NUMBERS[metric]}" for metric, kind in METRICS.items() if metric != "total"
-)
-"""The metric that a kind of event carries; an ack carries `total` besides."""
-
-
 def values_of(events: DataFrame) -> DataFrame:
-    """(KEY, metric, ms, n): n events took ms; 0 for what is negative because a clock was set back.
-
-    Metrics are numbers until events are grouped, and no event makes a list of what it carries: by so much faster.
-    """
-    measured = events.where(f.col("kind").isin(*MEASURED)).selectExpr(
-        *KEY,
-        f"CASE kind {_OWN} END AS number",
-        "IF(kind = 'acked', run_ms, wait_ms) AS own",
-        "IF(kind = 'acked', unix_millis(at) - unix_millis(published), NULL) AS total",
-    )
-    each = measured.unpivot([*KEY, "number"], ["own", "total"], "of", "ms").where("ms IS NOT NULL")
-    number = f"IF(of = 'total', {_NUMBERS['total']}, number) AS number"
-    groups = each.selectExpr(*KEY, number, "greatest(ms, 0) AS ms").groupBy(*KEY, "number", "ms")
-    names = ", ".join(f"'{metric}'" for metric in METRICS)
-    counted = groups.agg(f.expr("count(*) AS n"))
-    return counted.selectExpr(*KEY, f"element_at(array({names}), number + 1) AS metric", "ms", "n")
+    """(KEY, metric, ms, n): n events took ms; 0 for what is negative because a clock was set back."""
+    times = {"wait": "wait_ms", "lateness": "wait_ms", "run": "run_ms"}
+    times["total"] = "unix_millis(at) - unix_millis(published)"
+    told = {metric: f"struct('{metric}' AS metric, IF({ms} < 0, 0, {ms}) AS ms)" for metric, ms in times.items()}
+    of_kind = [
+        f"WHEN '{kind}' THEN array({', '.join(told[metric] for metric in METRICS if METRICS[metric] == kind)})"
+        for kind in MEASURED
+    ]
+    each = events.where(f.col("kind").isin(*MEASURED)).selectExpr(*KEY, f"inline(CASE kind {' '.join(of_kind)} END)")
+    return each.where("ms IS NOT NULL").groupBy(*KEY, "metric", "ms").agg(f.expr("count(*) AS n"))
 
 
 def bucket_of(ms: Column) -> Column:
