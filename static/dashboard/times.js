@@ -69,7 +69,10 @@ tip.setAttribute("role", "tooltip");
 tip.hidden = true;
 tip.dataset.keep = "";
 
+const described = () => document.querySelector('[aria-describedby="time-tip"]');
+
 function show(time) {
+  if (described() !== time) described()?.removeAttribute("aria-describedby");
   const moment = new Date(time.dateTime);
   tip.textContent = `${forms.exact.format(moment)} · ${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
   if (!tip.isConnected) document.body.append(tip);
@@ -83,7 +86,16 @@ function show(time) {
 
 function hide() {
   tip.hidden = true;
-  document.querySelector('[aria-describedby="time-tip"]')?.removeAttribute("aria-describedby");
+  described()?.removeAttribute("aria-describedby");
+}
+
+// The pointer's own scrolling tells of what is under it afterwards; a page that scrolls by itself does not.
+function follow() {
+  const time = tip.hidden ? null : described();
+  if (!time) return;
+  const at = time.getBoundingClientRect();
+  if (at.bottom < 0 || at.top > document.documentElement.clientHeight) hide();
+  else show(time);
 }
 
 const relativeIn = (target) => target.closest?.('time[data-local="ago"]');
@@ -98,7 +110,7 @@ document.addEventListener("focusin", (event) => {
   else hide();
 });
 document.addEventListener("focusout", hide);
-document.addEventListener("scroll", hide, { capture: true, passive: true });
+document.addEventListener("scroll", follow, { capture: true, passive: true });
 document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
 
 document.addEventListener("taskq:updated", (event) => localise(event.target));

@@ -63,6 +63,8 @@ def test_a_time_goes_on_and_says_exactly_when_to_pointer_and_keys(page: Page, sh
 
     time.hover()
     expect(page.get_by_role("tooltip")).to_have_text(exact)
+    page.evaluate("document.dispatchEvent(new Event('scroll'))")  # as it comes a moment after the pointer
+    expect(page.get_by_role("tooltip")).to_have_text(exact)
     page.locator("h1").hover()
     expect(page.get_by_role("tooltip")).to_have_count(0)
     page.keyboard.press("j")
