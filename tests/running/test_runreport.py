@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -51,7 +52,7 @@ def fill_lake(site: Site, day: date = DAY, jobs: int = 4) -> None:
 
 
 def ask(site: Site, query: str) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(data_dir(site) / "taskq.sqlite3", timeout=10) as database:
+    with closing(sqlite3.connect(data_dir(site) / "taskq.sqlite3", timeout=10)) as database:
         return database.execute(query).fetchall()
 
 
