@@ -20,13 +20,20 @@ NEVER_GRAVE: Final = {"region": {"enabled": False}}
 """A fifth of what a look costs, and never more than moderate."""
 
 
-def find_barriers(page: Page, *, only: str | None = None) -> list[str]:
-    """Serious and critical violations that axe finds; with `only` all of that one rule."""
+OF_COLOURS: Final = ("color-contrast", "link-in-text-block")
+"""The rules whose findings a theme may change. Two fifths of a look are for others."""
+
+
+def find_barriers(page: Page, *, only: str | None = None, of_theme: bool = False) -> list[str]:
+    """Serious and critical violations that axe finds; with `only` all of that one rule. `of_theme`: of colours only,
+    where the page has been looked at in the other theme."""
     page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")  # colours on their way
     # Preloading styles would put them into the page, which its policy refuses.
     options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False, "rules": NEVER_GRAVE}
     if only is not None:
         options["runOnly"] = [only]
+    elif of_theme:
+        options["runOnly"] = [*OF_COLOURS]
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate("(options) => axe.run(options)", options)["violations"]

@@ -27,7 +27,7 @@ def test_a_page_is_for_everybody(name: str, page: Page, shop: Shop, watches: lis
     barriers = find_barriers(page)
     keep_picture(page, f"{name}-desktop", full_page=whole)
     page.emulate_media(color_scheme="dark")
-    barriers += find_barriers(page)
+    barriers += find_barriers(page, of_theme=True)
     keep_picture(page, f"{name}-desktop-dark", full_page=whole)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(PHONE)
@@ -44,7 +44,7 @@ def in_both_themes(page: Page) -> list[str]:
     barriers = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-        barriers += find_barriers(page)
+        barriers += find_barriers(page, of_theme=theme == "dark")
     return barriers
 
 

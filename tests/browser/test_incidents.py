@@ -136,7 +136,7 @@ def test_pages_with_incidents_are_for_everybody(path: str, seeded: None, open_pa
         expect(page.locator(".incident-list li, .incident-banner").first).to_be_visible(timeout=SEEN_WITHIN_MS)
         for dark in (False, True):
             page.emulate_media(color_scheme="dark" if dark else "light")
-            assert find_barriers(page) == []
+            assert find_barriers(page, of_theme=dark) == []
             kept = f"incidents-{name}-{'phone' if phone else 'desktop'}{'-dark' if dark else ''}"
             keep_picture(page, kept, full_page=True)
         if phone:

@@ -149,7 +149,7 @@ def test_a_report_is_for_everybody(path: str, day: str, open_page: OpenPage) -> 
     barriers = find_barriers(page)
     keep_picture(page, f"{name}-desktop")
     page.emulate_media(color_scheme="dark")
-    barriers += find_barriers(page)
+    barriers += find_barriers(page, of_theme=True)
     keep_picture(page, f"{name}-desktop-dark")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(PHONE)
