@@ -33,7 +33,7 @@ from .local_tables import LocalTables, local_pools_with_gaps
 from .progress import Progress, Stage, say
 from .reduction import DayCells
 from .seals import executors_check
-from .session import FEW_ROWS, fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
+from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
@@ -41,7 +41,16 @@ from .tables.comparisons import backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
-from .tables.times import histograms_of, looked_up, measures_of, measures_of_many, metrics_of, scopes_of
+from .tables.times import (
+    MANY_VALUES,
+    are_many,
+    histograms_of,
+    looked_up,
+    measures_of,
+    measures_of_many,
+    metrics_of,
+    scopes_of,
+)
 from .warning_texts import damage_text, differences_in, gap_text
 
 RETRIES = 10
@@ -236,10 +245,11 @@ class DayReport:
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
                     values, names = self._cells.table("values"), looked_up(scopes)
-                    if self._cells.rows("values") <= FEW_ROWS:
-                        measures = keep(measures_of(values, names))
-                    else:
+                    number = self._cells.rows("values")
+                    if are_many(number, scopes=scopes.count()):
                         measures = keep(measures_of_many(values, names, keep))
+                    else:
+                        measures = keep(measures_of(values, names, add_up=number > MANY_VALUES))
                     most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
             with self._stage(Stage.WRITING, "writing the tables"), plain:

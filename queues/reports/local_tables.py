@@ -34,14 +34,23 @@ from .events import no_rows, read_events
 from .history import Output, figures_of_days
 from .hour_tables import SCHEMAS
 from .reduction import DayCells
-from .session import FEW_ROWS, plain_plans, side_by_side
+from .session import plain_plans, side_by_side
 from .tables.cells import DAY, KEY, SCOPE, counts_of, values_of
 from .tables.changes import WEEKS, changes_of
 from .tables.comparisons import backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, limits_of, lost_leases_of, notable_of, slow_of, tries_of
-from .tables.times import histograms_of, looked_up, measures_of, measures_of_many, metrics_of, scopes_of
+from .tables.times import (
+    MANY_VALUES,
+    are_many,
+    histograms_of,
+    looked_up,
+    measures_of,
+    measures_of_many,
+    metrics_of,
+    scopes_of,
+)
 
 _DAY: Final = timedelta(days=1)
 
@@ -91,10 +100,10 @@ class LocalTables:
                 lost = keep(lost_leases_of(notable).union(self._lost_before()).distinct())
                 scopes = keep(scopes_of(counts))
                 names = looked_up(scopes)
-                if rows + events <= FEW_ROWS:
-                    measures = keep(measures_of(values, names))
-                else:
+                if are_many(rows, scopes=scopes.count()):
                     measures = keep(measures_of_many(values, names, keep))
+                else:
+                    measures = keep(measures_of(values, names, add_up=rows > MANY_VALUES))
                 side_by_side(
                     self._spark,
                     lambda: self._write_figures(

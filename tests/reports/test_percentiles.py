@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 
-from queues.reports.tables.times import histograms_of, measures_of, measures_of_many, metrics_of, scopes_of
+from queues.reports.tables.times import are_many, histograms_of, measures_of, measures_of_many, metrics_of, scopes_of
 
 KEY = ("pool", "namespace", "queue", "hour", "metric", "ms")
 
@@ -33,8 +33,15 @@ def test_many_values_have_the_percentiles_and_histograms_that_few_have(spark: Sp
     values = _values(spark).persist()
     scopes = scopes_of(values).persist()
     all_in_order = measures_of(values, scopes)
-    by_bucket = measures_of_many(values, scopes, keep=DataFrame.persist)
+    others = measures_of_many(values, scopes, keep=DataFrame.persist), measures_of(values, scopes, add_up=True)
     for table in (metrics_of, histograms_of):
         expected = _sorted(table(all_in_order, scopes))
         assert len(expected) > 40
-        assert _sorted(table(by_bucket, scopes)) == expected
+        for measures in others:
+            assert _sorted(table(measures, scopes)) == expected
+
+
+def test_values_are_counted_by_bucket_where_a_queue_has_many() -> None:
+    assert are_many(840_000, scopes=16)
+    assert not are_many(200_000, scopes=16)
+    assert not are_many(11_000_000, scopes=10_002), "nearly each has a bucket of its own"

@@ -34,15 +34,26 @@ def scopes_of(counts: DataFrame) -> DataFrame:
     return numbered.withColumn("namespace_id", f.min("id").over(Window.partitionBy("pool", "namespace")))
 
 
-def measures_of(values: DataFrame, scopes: DataFrame) -> DataFrame:
+def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool = False) -> DataFrame:
     """(key, bucket, jobs, sum_ms, max_ms, p50, …) at each level. A key's percentile is the least that its rows have.
 
     `scopes`: as `scopes_of` says. Buckets of hours may be null, and so is that of a row that only tells percentiles.
+    `add_up`: equal times of a namespace's queues become one first, which pays where there are many.
     """
     # Times may come several times, once for each hour or queue.
-    ranked = _ranked(_with_days(_of_hours(values, scopes), "ms", "n", "bucket"), "ms", "n")
+    ranked = _ranked(_with_days(_of_hours(values, scopes, add_up=add_up), "ms", "n", "bucket"), "ms", "n")
     bucket = f.expr(f"IF({_HOUR} = {_WHOLE_DAY}, bucket, NULL) AS bucket")
     return ranked.groupBy("key", bucket).agg(*map(f.expr, (*_SUMS, *_PERCENTILES)))
+
+
+MANY_VALUES: Final = 300_000
+VALUES_OF_KEY: Final = 50
+"""With fewer, most values of an hour of a queue have a bucket of their own, and nothing is gained by counting these."""
+
+
+def are_many(values: int, *, scopes: int) -> bool:
+    """Whether to look for percentiles by bucket: `values` rows of `scopes` queues and namespaces."""
+    return values > max(MANY_VALUES, VALUES_OF_KEY * scopes * 24 * len(_METRICS))
 
 
 def measures_of_many(values: DataFrame, scopes: DataFrame, keep: Callable[[DataFrame], DataFrame]) -> DataFrame:
@@ -78,12 +89,16 @@ _BUCKETS: Final = 4_096
 _PLACE: Final = f"key * {_BUCKETS} + bucket"
 
 
-def _of_hours(values: DataFrame, scopes: DataFrame) -> DataFrame:
-    """(key, ms, n, bucket) of the hours of queues, and of namespaces, whose times may come several times."""
+def _of_hours(values: DataFrame, scopes: DataFrame, *, add_up: bool = False) -> DataFrame:
+    """(key, ms, n, bucket) of the hours of queues, and of namespaces, whose times may come several times unless
+    `add_up`."""
     number = " ".join(f"WHEN '{metric}' THEN {number}" for number, metric in enumerate(_METRICS))
     rest = f"* {len(_METRICS)} + CASE metric {number} END) * {_HOURS} + hour"
     keys = f.expr(f"(id {rest} AS of_queue"), f.expr(f"(namespace_id {rest} AS of_namespace")
     known = values.join(scopes, [*SCOPE]).select("ms", "n", bucket_of(f.col("ms")).alias("bucket"), *keys)
+    if add_up:
+        of_namespaces = known.groupBy(f.col("of_namespace").alias("key"), "ms", "bucket").agg(f.sum("n").alias("n"))
+        return known.select(f.col("of_queue").alias("key"), "ms", "n", "bucket").unionByName(of_namespaces)
     both = known.unpivot(["ms", "n", "bucket"], ["of_queue", "of_namespace"], "level", "key")
     return both.select("key", "ms", "n", "bucket")
 
