@@ -34,6 +34,11 @@ class SparkSettingError(ValueError):
     """A setting that cannot be meant. The message never repeats a value of a pair: it may be a secret."""
 
 
+def is_local(master: str) -> bool:
+    """Whether all of Spark runs in one process here."""
+    return master.startswith("local")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkSettings:
     """`master`: URL of a Spark master. `memory`: of the heap, such as `2g`: Spark's own if it is local, each executor's

@@ -23,6 +23,7 @@ from queues.lake.files import DamagedFile, DayFiles, Gap, LakeFile, list_days, r
 from queues.lake.local_days import LocalDay
 from queues.lake.reconciliation import balance_day, describe_difference
 from queues.lake.storage import LakeError, Storage
+from queues.spark_settings import is_local
 
 from . import schema
 from .events import path_in_lake, read_counts, read_events, rows_by_file
@@ -41,16 +42,7 @@ from .tables.comparisons import backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
-from .tables.times import (
-    MANY_VALUES,
-    are_many,
-    histograms_of,
-    looked_up,
-    measures_of,
-    measures_of_many,
-    metrics_of,
-    scopes_of,
-)
+from .tables.times import histograms_of, measures_of, metrics_of, scopes_of
 from .warning_texts import damage_text, differences_in, gap_text
 
 RETRIES = 10
@@ -109,6 +101,7 @@ class DayReport:
         self._handed_on = ""
         self._live: list[LakeFile] = []
         self._local_days, self._begins_known = local_days, False
+        self._is_local = False
         before = _day_before(day)
         self._cells, self._cells_before, self._cells_earlier = (
             DayCells(spark, CellFiles(output.storage, when), lake=self._lake)
@@ -117,6 +110,7 @@ class DayReport:
 
     def run(self, *, master: str) -> dict[str, Any]:
         """The summary, which has been written. Raises LakeError, and what Spark raises."""
+        self._is_local = is_local(master)
         begun = time.monotonic()
         up_s = java_times(self._spark).get("up", 0.0)
         for turn in range(RETRIES + 1):
@@ -244,12 +238,8 @@ class DayReport:
                 lost_today = keep(lost_leases_of(notable).distinct())
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
-                    values, names = self._cells.table("values"), looked_up(scopes)
-                    number = self._cells.rows("values")
-                    if are_many(number, scopes=scopes.count()):
-                        measures = keep(measures_of_many(values, names, keep))
-                    else:
-                        measures = keep(measures_of(values, names, add_up=number > MANY_VALUES))
+                    number, kept_here = self._cells.rows("values"), keep if self._is_local else None
+                    measures = keep(measures_of(self._cells.table("values"), scopes, number=number, keep=kept_here))
                     most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
             with self._stage(Stage.WRITING, "writing the tables"), plain:
@@ -297,6 +287,7 @@ class DayReport:
                     day=self._day,
                     cells=cells,
                     holidays=self._holidays,
+                    is_local=self._is_local,
                 )
                 tables.write(begins_known=self._begins_known, pools_with_gaps=local_pools_with_gaps(local, gaps))
         hours = [one.fingerprint for when in (self._cells, self._cells_before) for _, one in sorted(when.hours.items())]

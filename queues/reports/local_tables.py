@@ -41,16 +41,7 @@ from .tables.comparisons import backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, limits_of, lost_leases_of, notable_of, slow_of, tries_of
-from .tables.times import (
-    MANY_VALUES,
-    are_many,
-    histograms_of,
-    looked_up,
-    measures_of,
-    measures_of_many,
-    metrics_of,
-    scopes_of,
-)
+from .tables.times import histograms_of, measures_of, metrics_of, scopes_of
 
 _DAY: Final = timedelta(days=1)
 
@@ -73,10 +64,12 @@ class LocalTables:
         day: date,
         cells: Mapping[date, DayCells],
         holidays: Collection[date] = frozenset(),
+        is_local: bool,
     ) -> None:
-        """`cells`: of `day`, and of the two days before it; those of `day` and of the one before it are complete."""
+        """`cells`: of `day`, and of the two days before it; those of `day` and of the one before it are complete.
+        `is_local`: whether all of Spark is here."""
         self._spark, self._local, self._lake, self._output = spark, local, lake, output
-        self._day, self._cells, self._holidays = day, cells, holidays
+        self._day, self._cells, self._holidays, self._is_local = day, cells, holidays, is_local
         self._until = datetime.combine(day + _DAY, datetime.min.time(), UTC)
         self._prefix = f"{local.folder}/"
 
@@ -99,11 +92,9 @@ class LocalTables:
                 notable = keep(self._notable(values))
                 lost = keep(lost_leases_of(notable).union(self._lost_before()).distinct())
                 scopes = keep(scopes_of(counts))
-                names = looked_up(scopes)
-                if are_many(rows, scopes=scopes.count()):
-                    measures = keep(measures_of_many(values, names, keep))
-                else:
-                    measures = keep(measures_of(values, names, add_up=rows > MANY_VALUES))
+                number = sum(one.rows("values") for one in self._cells.values())
+                kept_here = keep if self._is_local else None
+                measures = keep(measures_of(values, scopes, number=number, keep=kept_here))
                 side_by_side(
                     self._spark,
                     lambda: self._write_figures(

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from queues.lake.files import SealCheck
 from queues.lake.footers import END, MAGIC, SEAL_SIZE
 from queues.lake.storage import Entry
+from queues.spark_settings import is_local
 
 from .events import escaped_paths, path_in_lake
 
@@ -27,7 +28,7 @@ SIZE_MAX: Final = 64 << 20
 
 def executors_check(spark: SparkSession, *, master: str) -> SealCheck | None:
     """For `read_day`. None: all of Spark is here, and to look at the ends of files takes less."""
-    return None if master.startswith("local") else partial(sound_rows, spark)
+    return None if is_local(master) else partial(sound_rows, spark)
 
 
 def sound_rows(spark: SparkSession, files: Mapping[str, Entry]) -> dict[str, int]:

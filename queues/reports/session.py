@@ -21,7 +21,7 @@ from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.utils import is_remote
 
-from queues.spark_settings import write_properties
+from queues.spark_settings import is_local, write_properties
 
 from .class_archive import ClassArchive
 from .connect import connect_session
@@ -174,7 +174,7 @@ class SparkOptions:
     @property
     def is_local(self) -> bool:
         """Whether all of Spark runs in one process here."""
-        return self.master.startswith("local")
+        return is_local(self.master)
 
     @property
     def is_connect(self) -> bool:
@@ -263,15 +263,13 @@ def _anywhere(options: SparkOptions) -> dict[str, str]:
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
-        # Rows of a key that percentiles are looked for among; more are sorted once more.
-        "spark.sql.windowExec.buffer.in.memory.threshold": "200000",
-        # Each action describes its plan for Spark's pages, in a way that costs a fifteenth of a small day's report.
+        # Each action describes its plan for Spark's pages, which took a fifteenth of a small day's report.
         "spark.sql.ui.explainMode": "simple",
     }
     if options.is_local:
         # Groups are few once they are aggregated; the default of 200 would be 200 nearly empty tasks.
         settings["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
-        # So much of a shuffle in a task, some ten thousand rows of text: no core waits long for the other one.
+        # Some ten thousand rows of text in a task, so that no core waits long for the other.
         settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] = "2m"
         # The list of files is ours: no Spark job to look at each.
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "100000"

@@ -34,16 +34,22 @@ def scopes_of(counts: DataFrame) -> DataFrame:
     return numbered.withColumn("namespace_id", f.min("id").over(Window.partitionBy("pool", "namespace")))
 
 
-def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool = False) -> DataFrame:
+Keep = Callable[[DataFrame], DataFrame]
+"""Has a table computed once, though it is used several times."""
+
+
+def measures_of(values: DataFrame, scopes: DataFrame, *, number: int, keep: Keep | None) -> DataFrame:
     """(key, bucket, jobs, sum_ms, max_ms, p50, …) at each level. A key's percentile is the least that its rows have.
 
-    `scopes`: as `scopes_of` says. Buckets of hours may be null, and so is that of a row that only tells percentiles.
-    `add_up`: equal times of a namespace's queues become one first, which pays where there are many.
+    Buckets of hours may be null, and so is that of a row that only tells percentiles. `scopes`: as `scopes_of` says.
+    `number`: of values, at most. `keep`: None where executors may be lost, as of a cluster: a table that was cut off
+    from what it was made of cannot be made again.
     """
-    # Times may come several times, once for each hour or queue.
-    ranked = _ranked(_with_days(_of_hours(values, scopes, add_up=add_up), "ms", "n", "bucket"), "ms", "n")
-    bucket = f.expr(f"IF({_HOUR} = {_WHOLE_DAY}, bucket, NULL) AS bucket")
-    return ranked.groupBy("key", bucket).agg(*map(f.expr, (*_SUMS, *_PERCENTILES)))
+    places = scopes.count()
+    names = f.broadcast(scopes) if places <= BROADCAST_ROWS else scopes
+    if keep is not None and are_many(number, scopes=places):
+        return _by_bucket(values, names, keep)
+    return _in_order(values, names, add_up=number > MANY_VALUES)
 
 
 MANY_VALUES: Final = 300_000
@@ -56,9 +62,17 @@ def are_many(values: int, *, scopes: int) -> bool:
     return values > max(MANY_VALUES, VALUES_OF_KEY * scopes * 24 * len(_METRICS))
 
 
-def measures_of_many(values: DataFrame, scopes: DataFrame, keep: Callable[[DataFrame], DataFrame]) -> DataFrame:
-    """As `measures_of`, where so many values are that putting them in order takes long: they are counted by bucket, and
-    only those in whose bucket a percentile lies are put in order. `keep`: of a table that is used several times."""
+def _in_order(values: DataFrame, scopes: DataFrame, *, add_up: bool) -> DataFrame:
+    """`add_up`: equal times of a namespace's queues become one first, which pays where there are many."""
+    # Times may come several times, once for each hour or queue.
+    ranked = _ranked(_with_days(_of_hours(values, scopes, add_up=add_up), "ms", "n", "bucket"), "ms", "n")
+    bucket = f.expr(f"IF({_HOUR} = {_WHOLE_DAY}, bucket, NULL) AS bucket")
+    return ranked.groupBy("key", bucket).agg(*map(f.expr, (*_SUMS, *_PERCENTILES)))
+
+
+def _by_bucket(values: DataFrame, scopes: DataFrame, keep: Keep) -> DataFrame:
+    """Where there are so many values that sorting takes long: they are counted by bucket first, and only those in whose
+    bucket a percentile lies are sorted."""
     hours = _of_hours(values, scopes)
     of_hours = hours.groupBy("key", "bucket").agg(*map(f.expr, (*_SUMS, "min(ms) AS min_ms")))
     added = {"jobs": "sum", "sum_ms": "sum", "max_ms": "max", "min_ms": "min"}
@@ -71,7 +85,9 @@ def measures_of_many(values: DataFrame, scopes: DataFrame, keep: Callable[[DataF
     chosen = chosen.localCheckpoint()
     told = chosen.where("min_ms = max_ms").selectExpr("key", "min_ms AS ms", "upto", "total")
     unclear = chosen.where("min_ms != max_ms").select("place", "below", "total")
-    found = _with_days(hours, "ms", "n", "bucket").withColumn("place", f.expr(_PLACE)).join(looked_up(unclear), "place")
+    # Broadcast: at most a row for each percentile of a key, and there are 50 times as many values as keys.
+    found = _with_days(hours, "ms", "n", "bucket").withColumn("place", f.expr(_PLACE))
+    found = found.join(f.broadcast(unclear), "place")
     upward = Window.partitionBy("place").orderBy("ms")
     upto = f.sum("n").over(upward.rowsBetween(Window.unboundedPreceding, Window.currentRow)) + f.col("below")
     both = told.unionAll(found.select("key", "ms", upto.alias("upto"), "total"))
@@ -123,11 +139,6 @@ def _ranked(rows: DataFrame, value: str, n: str) -> DataFrame:
 
 BROADCAST_ROWS: Final = 2_000_000
 """Up to so many rows of names or numbers are sent to each executor (some 100 bytes each)."""
-
-
-def looked_up(rows: DataFrame) -> DataFrame:
-    """For a join: sent to each executor, unless there are very many."""
-    return f.broadcast(rows) if rows.count() <= BROADCAST_ROWS else rows
 
 
 def metrics_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:

@@ -227,7 +227,8 @@ class DayWork:
     def compact(self) -> None:
         """Merge the day's small files before they are read: Spark reads thousands of files twice as slowly as a few.
 
-        What hinders that is told of when the day is compacted again once it is reported.
+        If it fails, the report is made of the files as they are. The compaction after the report repeats it and adds
+        its warnings to the day.
         """
         self._tell(COMPACTING, 0.0)
         try:

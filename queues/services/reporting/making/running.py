@@ -25,7 +25,7 @@ from queues import supervision
 from queues.lake.deletion import find_deletion
 from queues.lake.storage import LakeError, Storage
 from queues.models import ReportTrigger
-from queues.spark_settings import SparkSettings
+from queues.spark_settings import SparkSettings, is_local
 
 from ..failures import BadRangeError, DayTakenError, EventsGoneError, ProcessDiedError, ReportFailedError, StoppedError
 from ..reading.days import today
@@ -298,7 +298,7 @@ class _Batch:
         self._begin(days[0])
         if self._work is None:
             return self._waiting if self._goes_on else []
-        if days[0] < today() and self._spark().master.startswith("local"):
+        if days[0] < today() and is_local(self._spark().master):
             self._work.compact()  # a cluster reads side by side what this process would merge alone
         failure = self._compute(days)
         if failure is not None:
