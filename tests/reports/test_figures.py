@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from queues.lake.compact import compact_day
 from queues.reports import session
+from queues.reports.tables import times
 
 from . import expected
 from .conftest import RunDay
@@ -96,7 +97,7 @@ def test_each_figure_of_a_generated_day_is_what_plain_python_says_in_whatever_or
     run_day: RunDay, made: tuple[str, list[Event]], dice: random.Random
 ) -> None:
     """In three steps, after each of which it is reported, and perhaps compacted. Of the first step, which has most,
-    Spark makes code, as for large days; for the others it does without."""
+    Spark makes code and looks for percentiles by bucket, as for large days; for the others it does without."""
     day, events = made
     today = [one for one in events if one["at"] >= ms(day)]
     before = [one for one in events if one["at"] < ms(day)]
@@ -118,6 +119,8 @@ def test_each_figure_of_a_generated_day_is_what_plain_python_says_in_whatever_or
             with pytest.MonkeyPatch.context() as patch:
                 if number == 1:
                     patch.setattr(session, "INTERPRETED_ROWS", -1)
+                    patch.setattr(times, "MANY_VALUES", 0)
+                    patch.setattr(times, "VALUES_OF_KEY", 0)
                 summary = run_day(lake, out, day, run=f"run{number}")
 
             assert summary["events"] == len(arrived)
