@@ -28,9 +28,9 @@ from .failures import BadSettingError, FutureDateError, ReportError, SparkMissin
 
 SCRATCH: Final = "_scratch-"
 STOPPED: Final = 128 + signal.SIGTERM
-BRIEF_BYTES: Final = 256 << 20
-"""Of files of the lake, some 18 million events: up to there Java does without the compiler for its fastest code. A day
-of 11 million took 45 s in place of 53 s, and 1.8 GiB in place of 3.2 GiB, on two cores."""
+BRIEF_BYTES: Final = 64 << 20
+"""Of files of the lake, some 4 million events: up to there Java does without its second compiler, for the rest see
+`compiler`."""
 
 NO_ARCHIVES: Final = "none"
 
@@ -92,6 +92,7 @@ def _report(asked: argparse.Namespace) -> None:
         from . import failures, session
         from .day import DayReport
         from .history import Output
+        from .java_process import java_is_alive
         from .progress import Progress, Stage
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "pyspark":
@@ -124,9 +125,7 @@ def _report(asked: argparse.Namespace) -> None:
                 except Exception as error:
                     with contextlib.suppress(Exception):
                         output.forget(day)
-                    raise failures.explain(
-                        error, java_alive=session.java_is_alive(error), master=options.master
-                    ) from error
+                    raise failures.explain(error, java_alive=java_is_alive(error), master=options.master) from error
     except ReportError:
         raise
     except Exception as error:

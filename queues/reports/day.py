@@ -26,15 +26,17 @@ from queues.lake.storage import LakeError, Storage
 from queues.spark_settings import is_local
 
 from . import schema
+from .compiler import DEFAULT, FOR_EVENTS, FOR_TABLES, compiled
 from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
 from .hour_cells import TABLES, CellFiles, HourCells, run_of
+from .java_process import java_is_alive, java_times
 from .local_tables import LocalTables, local_pools_with_gaps
 from .progress import Progress, Stage, say
 from .reduction import DayCells
 from .seals import executors_check
-from .session import fit_partitions, java_is_alive, java_times, plain_plans, side_by_side
+from .session import fit_partitions, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
@@ -42,7 +44,7 @@ from .tables.comparisons import backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
-from .tables.times import histograms_of, measures_of, metrics_of, scopes_of
+from .tables.times import are_single, histograms_of, measures_of, metrics_of, scopes_of
 from .warning_texts import damage_text, differences_in, gap_text
 
 RETRIES = 10
@@ -131,8 +133,9 @@ class DayReport:
             try:
                 self._cells.look(files, self._live, left_out)
                 self._cells_before.look(before, earlier, left_out)
-                self._reduce(run_id)
-                done = self._write_tables()
+                with compiled(self._spark, FOR_EVENTS if self._is_local else DEFAULT):
+                    self._reduce(run_id)
+                    done = self._write_tables()
                 self._write_local_days(run_id, [gap for one in day_files for gap in one.gaps])
                 break
             except Exception as error:
@@ -238,11 +241,13 @@ class DayReport:
                 lost_today = keep(lost_leases_of(notable).distinct())
                 lost = keep(lost_today.union(self._lost_before()).distinct())
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
-                    number, kept_here = self._cells.rows("values"), keep if self._is_local else None
-                    measures = keep(measures_of(self._cells.table("values"), scopes, number=number, keep=kept_here))
+                    add_up = are_single(self._cells.rows("values"), events=done.events)
+                    values = self._cells.table("values")
+                    measures = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
                     most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
-            with self._stage(Stage.WRITING, "writing the tables"), plain:
+            quick = compiled(self._spark, FOR_TABLES if self._is_local else DEFAULT)
+            with self._stage(Stage.WRITING, "writing the tables"), plain, quick:
                 self._write_rest(counts, Times(measures, scopes), notable, lost)
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
                 self._handed_on = handed_on_by(figures, lost_today)

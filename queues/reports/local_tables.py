@@ -41,7 +41,7 @@ from .tables.comparisons import backlog_of, begun_of
 from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, limits_of, lost_leases_of, notable_of, slow_of, tries_of
-from .tables.times import histograms_of, measures_of, metrics_of, scopes_of
+from .tables.times import are_single, histograms_of, measures_of, metrics_of, scopes_of
 
 _DAY: Final = timedelta(days=1)
 
@@ -93,8 +93,8 @@ class LocalTables:
                 lost = keep(lost_leases_of(notable).union(self._lost_before()).distinct())
                 scopes = keep(scopes_of(counts))
                 number = sum(one.rows("values") for one in self._cells.values())
-                kept_here = keep if self._is_local else None
-                measures = keep(measures_of(values, scopes, number=number, keep=kept_here))
+                add_up = are_single(number, events=events)
+                measures = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
                 side_by_side(
                     self._spark,
                     lambda: self._write_figures(

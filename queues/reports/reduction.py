@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -14,9 +15,12 @@ from .events import read_events
 from .failures import RowsMissingError
 from .hour_cells import CellFiles, HourCells
 from .hour_tables import read_table, write_table
-from .session import plain_plans, side_by_side
+from .session import plain_plans
 from .tables.cells import SCOPE, VERSION, counts_of, values_of
 from .tables.single_events import LISTED, limits_of, notable_of
+
+EVENTS_OF_GROUP: Final = 200
+"""With fewer events to a row of counts, too few times of a queue's hour are equal to look for them."""
 
 
 class DayCells:
@@ -73,14 +77,12 @@ class DayCells:
         events = read_events(self._spark, lake=self._lake, files=live)
         rows = rows_by_hour(live)
         with plain_plans(self._spark, rows=rows.total()):
-            side_by_side(
-                self._spark,
-                lambda: write_table(self.files, run_id, "counts", counts_of(events)),
-                lambda: write_table(self.files, run_id, "values", values_of(events)),
-            )
-            found = self._events_by_hour(run_id)
+            write_table(self.files, run_id, "counts", counts_of(events))
+            found, groups = self._events_by_hour(run_id)
             if found != +rows:
                 raise RowsMissingError(f"Spark read {found} events by hour of files that have {+rows}.")
+            add_up = rows.total() > EVENTS_OF_GROUP * groups
+            write_table(self.files, run_id, "values", values_of(events, add_up=add_up))
             limits = limits_of(self._of(run_id, "values"))
             write_table(self.files, run_id, "notable", notable_of(events, limits))
         made = [
@@ -120,6 +122,8 @@ class DayCells:
         """All that a run has written."""
         return read_table(self._spark, self.files, table, {run_id: None})
 
-    def _events_by_hour(self, run_id: str) -> dict[int, int]:
-        rows = self._of(run_id, "counts").groupBy("hour").agg(f.sum("events").alias("events")).collect()
-        return {row["hour"]: int(row["events"]) for row in rows}
+    def _events_by_hour(self, run_id: str) -> tuple[dict[int, int], int]:
+        """Events of each hour, and how many rows tell of them."""
+        sums = (f.sum("events").alias("events"), f.count("*").alias("rows"))
+        hours = self._of(run_id, "counts").groupBy("hour").agg(*sums).collect()
+        return {hour["hour"]: int(hour["events"]) for hour in hours}, sum(hour["rows"] for hour in hours)

@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import pyspark
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import SparkContext, inheritable_thread_target
+from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.utils import is_remote
 
 from queues.spark_settings import is_local, write_properties
 
@@ -27,6 +24,7 @@ from .class_archive import ClassArchive
 from .connect import connect_session
 from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
+from .java_process import end_java
 from .masters import check_answers
 
 MIB: Final = 1 << 20
@@ -55,7 +53,8 @@ def _machine_bytes() -> int:
         return physical
 
 
-_PLAIN: Final = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+_AT_ONCE: Final = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "4"}
+_PLAIN: Final = {**_AT_ONCE, "spark.sql.shuffle.partitions": "1"}
 _INTERPRETED: Final = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 FEW_ROWS: Final = 300_000
@@ -67,13 +66,15 @@ INTERPRETED_ROWS: Final = 100_000
 
 @contextmanager
 def plain_plans(spark: SparkSession, *, rows: int, most: int = FEW_ROWS, events: int = 0) -> Iterator[None]:
-    """For as long as the block lasts, plan all at once and for one task at a time, if there are at most that many rows.
+    """For as long as the block lasts, plan all at once if there are at most that many rows; for one task at a time, if
+    they are FEW_ROWS.
 
     Where a table has a few thousand rows, planning each stage anew by what came out of the one before takes longer than
     the stages. Of INTERPRETED_ROWS, no code is made and compiled either: a day's tables are hundreds of classes.
     `events`: that are read besides, of which little is left.
     """
-    changes = (_PLAIN if rows <= most else {}) | (_INTERPRETED if max(rows, events) <= INTERPRETED_ROWS else {})
+    plain = _PLAIN if rows <= FEW_ROWS else _AT_ONCE if rows <= most else {}
+    changes = plain | (_INTERPRETED if max(rows, events) <= INTERPRETED_ROWS else {})
     before = {name: spark.conf.get(name) for name in changes}
     try:
         for name, value in changes.items():
@@ -126,9 +127,6 @@ def side_by_side(spark: SparkSession, *works: Callable[[], None]) -> None:
 
 
 LOCAL: Final = "local[*]"
-
-ENDING_S: Final = 10.0
-"""How long a Java process that was killed may take to be gone."""
 
 ENDED_S: Final = 30.0
 """How long one may take to end."""
@@ -221,7 +219,7 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
             yield session
         finally:
             leaves = archive is not None and archive.is_made
-            ended_well = _end(session, within_s=ARCHIVED_S if leaves else ENDED_S)
+            ended_well = end_java(session, within_s=ARCHIVED_S if leaves else ENDED_S)
             if archive is not None:
                 archive.keep(ended_well=ended_well)
 
@@ -271,6 +269,8 @@ def _anywhere(options: SparkOptions) -> dict[str, str]:
         settings["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
         # Some ten thousand rows of text in a task, so that no core waits long for the other.
         settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] = "2m"
+        # Tasks that are as long as each other.
+        settings["spark.sql.files.maxPartitionBytes"] = "32m"
         # The list of files is ours: no Spark job to look at each.
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "100000"
     elif "spark.sql.shuffle.partitions" not in options.conf:
@@ -315,55 +315,3 @@ def _environment(**changes: str) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _end(session: SparkSession, *, within_s: float) -> bool:
-    """Stop Spark and its Java process, also when that has died already: then there is nothing that could be stopped.
-
-    Whether Java has ended by itself within that time.
-    """
-    gateway = SparkContext._gateway
-    with contextlib.suppress(Exception):
-        session.stop()
-    if gateway is None:
-        return False
-    with contextlib.suppress(Exception):
-        gateway.shutdown()
-    process = getattr(gateway, "proc", None)
-    status = None
-    if process is not None:
-        process.stdin.close()  # Java ends when nobody holds its input
-        with contextlib.suppress(Exception):
-            status = process.wait(timeout=within_s)
-    SparkContext._gateway = None
-    SparkContext._jvm = None
-    return status == 0
-
-
-def java_is_alive(after: Exception) -> bool:
-    """Whether the session's Java process still runs after an error."""
-    process = getattr(SparkContext._gateway, "proc", None)
-    if process is None:
-        return True
-    if isinstance(after, Py4JError | EOFError) and not isinstance(after, Py4JJavaError):
-        # Its connection ended without a word of an exception: one that was killed closes that before it is gone.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=ENDING_S)
-    return process.poll() is None
-
-
-def java_times(session: SparkSession) -> dict[str, float]:
-    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage.
-
-    Nothing of a session of Spark Connect, whose Java runs elsewhere.
-    """
-    if is_remote():
-        return {}
-    factory: Any = session.sparkContext._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
-    collectors = factory.getGarbageCollectorMXBeans()
-    milliseconds = {
-        "up": factory.getRuntimeMXBean().getUptime(),
-        "just-in-time compiler, all threads": factory.getCompilationMXBean().getTotalCompilationTime(),
-        "garbage collection": sum(collectors[number].getCollectionTime() for number in range(len(collectors))),
-    }
-    return {name: value / 1_000 for name, value in milliseconds.items()}

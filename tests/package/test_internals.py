@@ -171,7 +171,7 @@ def test_the_client_of_django_redis_knows_its_cache() -> None:
 
 
 def test_spark_holds_its_java_in_the_context() -> None:
-    """`SparkContext._gateway` and `_jvm`, which queues/reports/session.py uses."""
+    """`SparkContext._gateway` and `_jvm`, which queues/reports/java_process.py uses."""
     spark = pytest.importorskip("pyspark", reason="taskq is installed without its extra `reports`")
 
     assert {"_gateway", "_jvm"} <= vars(spark.SparkContext).keys()

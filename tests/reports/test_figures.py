@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from queues.lake.compact import compact_day
-from queues.reports import session
+from queues.reports import reduction, session
 from queues.reports.tables import times
 
 from . import expected
@@ -119,8 +119,8 @@ def test_each_figure_of_a_generated_day_is_what_plain_python_says_in_whatever_or
             with pytest.MonkeyPatch.context() as patch:
                 if number == 1:
                     patch.setattr(session, "INTERPRETED_ROWS", -1)
-                    patch.setattr(times, "MANY_VALUES", 0)
-                    patch.setattr(times, "VALUES_OF_KEY", 0)
+                    patch.setattr(times, "LISTED_EVENTS", 20)
+                    patch.setattr(reduction, "EVENTS_OF_GROUP", 0)
                 summary = run_day(lake, out, day, run=f"run{number}")
 
             assert summary["events"] == len(arrived)

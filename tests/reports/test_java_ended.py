@@ -10,7 +10,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 
-from queues.reports.session import java_is_alive
+from queues.reports.java_process import java_is_alive
 
 
 @pytest.mark.parametrize("error", [Py4JError("calling"), Py4JNetworkError("sending"), EOFError()], ids=type)

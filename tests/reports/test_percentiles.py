@@ -1,48 +1,98 @@
-"""Percentiles of very many values are found by bucket, and are those that come of putting all values in order."""
+"""Percentiles, sums and histograms of each level, whichever way they are found: as lists, or by bucket first."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as f
+import random
+from collections import Counter, defaultdict
+from typing import Any
 
-from queues.reports.tables.times import are_many, histograms_of, measures_of, metrics_of, scopes_of
+import pytest
+from pyspark.sql import DataFrame, SparkSession
 
-KEY = ("pool", "namespace", "queue", "hour", "metric", "ms")
+from queues.lake import sketch
+from queues.reports.tables import times
+from queues.reports.tables.cells import DAY, METRICS, SCOPE
+from queues.reports.tables.times import PERCENTS, histograms_of, measures_of, metrics_of, scopes_of
 
-VALUES = (
-    "'default' AS pool",
-    "element_at(array('shop', 'mail'), CAST(id % 2 AS int) + 1) AS namespace",
-    "concat('queue-', id % 5) AS queue",
-    "CAST(pmod(hash(id), 3) + 7 AS int) AS hour",
-    "element_at(array('wait', 'run', 'total', 'lateness'), CAST(id % 7 % 4 AS int) + 1) AS metric",
+from .expected import percentile
+
+Value = tuple[str, str, int, str, int, int]
+"""Namespace, queue, hour, metric, ms, how often."""
+
+Level = tuple[str, str, int, str]
+"""Namespace, queue or "", hour or DAY, metric."""
+
+
+def _values() -> list[Value]:
+    dice = random.Random(7)
     # From 0 to beyond the last bucket; often the same, often in one bucket with others.
-    "CAST(pow(2, pmod(hash(id, 1), 450) / 10) - 1 AS long) DIV (1 + id % 3) * (1 + id % 3) AS ms",
+    sizes = [0, 5, 127, 128, 4_000, 4_001, 4_030, 70_000, 70_500, 3 << 30, 1 << 45]
+    return [
+        (
+            dice.choice(("shop", "mail")),
+            f"queue-{min(int(dice.expovariate(0.8)), 5)}",
+            dice.randrange(7, 10),
+            dice.choice([*METRICS]),
+            dice.choice(sizes) + dice.choice((0, 0, 1, dice.randrange(40))),
+            dice.choice((1, 1, 1, dice.randrange(1, 12))),
+        )
+        for _ in range(4_000)
+    ]
+
+
+def _by_level(values: list[Value]) -> dict[Level, list[int]]:
+    found: dict[Level, list[int]] = defaultdict(list)
+    for namespace, queue, hour, metric, ms, n in values:
+        for name in (queue, ""):
+            for when in (hour, DAY):
+                found[namespace, name, when, metric] += [ms] * n
+    return found
+
+
+def _metrics(rows: DataFrame) -> dict[Level, dict[str, Any]]:
+    return {
+        (row["namespace"], row["queue"], row["hour"], metric): {
+            part: row[f"{metric}_{part}"] for part in ("count", "sum", "max", *(f"p{percent}" for percent in PERCENTS))
+        }
+        for row in rows.collect()
+        for metric in METRICS
+        if row[f"{metric}_count"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("listed_events", "add_up", "is_local"),
+    [(1 << 40, False, True), (0, False, True), (500, True, True), (500, True, False)],
+    ids=["all lists", "all by bucket", "both, added up first", "both, as on a cluster"],
 )
+def test_each_level_has_the_percentiles_of_its_values(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, listed_events: int, add_up: bool, is_local: bool
+) -> None:
+    values = _values()
+    expected = _by_level(values)
+    sizes = Counter[str]()
+    for namespace, queue, _hour, _metric, _ms, n in values:
+        sizes[f"{namespace}/{queue}"] += n
+    assert min(sizes.values()) < 500 < max(sizes.values()), "both kinds of queues"
+    monkeypatch.setattr(times, "LISTED_EVENTS", listed_events)
+    rows = [("default", *value) for value in values]
+    table = spark.createDataFrame(
+        rows, "pool STRING, namespace STRING, queue STRING, hour INT, metric STRING, ms LONG, n LONG"
+    )
+    table = table.localCheckpoint()
+    scopes = scopes_of(table.selectExpr(*SCOPE, "n AS events")).persist()
 
+    measures = measures_of(table, scopes, add_up=add_up, keep=lambda rows: rows.persist(), is_local=is_local).persist()
 
-def _values(spark: SparkSession) -> DataFrame:
-    rows = spark.range(6_000).selectExpr(*VALUES, "1 + id % 11 AS n")
-    return rows.groupBy(*KEY).agg(f.sum("n").alias("n"))
-
-
-def _sorted(rows: DataFrame) -> list[Row]:
-    return sorted(rows.select(*sorted(rows.columns)).collect(), key=str)
-
-
-def test_many_values_have_the_percentiles_and_histograms_that_few_have(spark: SparkSession) -> None:
-    values = _values(spark).persist()
-    scopes = scopes_of(values).persist()
-    all_in_order = measures_of(values, scopes, number=6_000, keep=DataFrame.persist)
-    by_bucket = measures_of(values, scopes, number=1_000_000, keep=DataFrame.persist)
-    of_a_cluster = measures_of(values, scopes, number=1_000_000, keep=None)
-    for table in (metrics_of, histograms_of):
-        expected = _sorted(table(all_in_order, scopes))
-        assert len(expected) > 40
-        for measures in (by_bucket, of_a_cluster):
-            assert _sorted(table(measures, scopes)) == expected
-
-
-def test_values_are_counted_by_bucket_where_a_queue_has_many() -> None:
-    assert are_many(840_000, scopes=16)
-    assert not are_many(200_000, scopes=16)
-    assert not are_many(11_000_000, scopes=10_002), "nearly each has a bucket of its own"
+    assert _metrics(metrics_of(measures, scopes)) == {
+        level: {"count": len(every), "sum": sum(every), "max": max(every)}
+        | {f"p{percent}": percentile(every, percent) for percent in PERCENTS}
+        for level, every in expected.items()
+    }
+    bars = Counter({tuple(row[1:5]): row["jobs"] for row in histograms_of(measures, scopes).collect()})
+    assert bars == Counter(
+        (namespace, queue, metric, sketch.bucket_of(ms))
+        for (namespace, queue, hour, metric), every in expected.items()
+        for ms in every
+        if hour == DAY
+    )

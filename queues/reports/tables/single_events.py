@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from .cells import KEY, METRICS, SCOPE, bucket_of, least_of
+from .cells import KEY, METRICS, SCOPE
 from .figures import at_all_levels
 
 NOTABLE: Final = ("consumed", "acked", "failed", "dead", "lease_lost")
@@ -50,20 +50,11 @@ def limits_of(values: DataFrame, *by: str) -> DataFrame:
     What took 0 ms is not among the longest, however few others there are: it may be all jobs of a queue.
     """
     longer = values.where(f.col("metric").isin(*LISTED) & (f.col("ms") > 0))
-    counted = longer.groupBy(*by, *SCOPE, "metric", bucket_of(f.col("ms")).alias("bucket")).agg(f.sum("n").alias("n"))
-    downward = Window.partitionBy(*by, *SCOPE, "metric").orderBy(f.col("bucket").desc())
-    upto = f.sum("n").over(downward.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    # Below the last one there is nothing that could be left out.
-    is_last = f.lead("bucket").over(downward).isNull()
-    ranked = counted.select(
-        *by,
-        *SCOPE,
-        "metric",
-        f.when(is_last, 1).otherwise(least_of(f.col("bucket"))).alias("least"),
-        (upto - f.col("n")).alias("above"),
-    )
+    # With fewer rows, all that took any time may be among them.
+    limit = f"IF(count(*) < {TOP}, 1L, array_min(max_by(ms, ms, {TOP})))"
+    of_metrics = longer.groupBy(*by, *SCOPE, "metric").agg(f.expr(f"{limit} AS least"))
     kept = [f.min(f.when(f.col("metric") == metric, f.col("least"))).alias(f"{metric}_from") for metric in LISTED]
-    return ranked.where(f.col("above") < TOP).groupBy(*by, *SCOPE).agg(*kept)
+    return of_metrics.groupBy(*by, *SCOPE).agg(*kept)
 
 
 def slow_of(notable: DataFrame) -> DataFrame:

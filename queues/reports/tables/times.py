@@ -7,6 +7,7 @@ there are many queues, nearly each event has a time of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import DataFrame, Window
@@ -26,66 +27,93 @@ _METRIC: Final = f"key DIV {_HOURS} % {len(_METRICS)}"
 _ID: Final = f"key DIV {_HOURS * len(_METRICS)}"
 
 
+LISTED_EVENTS: Final = 300_000
+"""The times of a queue or namespace with so many events are put in order as one list, 8 bytes each; of one with more
+they are counted by bucket first."""
+
+
 def scopes_of(counts: DataFrame) -> DataFrame:
-    """(scope, id, namespace_id) of each queue and namespace, ids from 1."""
-    queues = counts.select(*SCOPE).distinct()
-    both = queues.unionByName(queues.selectExpr("pool", "namespace", "'' AS queue").distinct())
+    """(scope, id, events, namespace_id, namespace_events) of each queue and namespace, ids from 1."""
+    queues = counts.groupBy(*SCOPE).agg(f.sum("events").alias("events"))
+    namespaces = queues.groupBy("pool", "namespace").agg(f.sum("events").alias("events"))
+    both = queues.unionByName(namespaces.withColumn("queue", f.lit("")))
     numbered = both.withColumn("id", f.row_number().over(Window.orderBy(*SCOPE)).cast("long"))
-    return numbered.withColumn("namespace_id", f.min("id").over(Window.partitionBy("pool", "namespace")))
+    within = Window.partitionBy("pool", "namespace")
+    # A namespace comes before its queues, and has the events of all of them.
+    return numbered.withColumns(
+        {"namespace_id": f.min("id").over(within), "namespace_events": f.max("events").over(within)}
+    )
 
 
 Keep = Callable[[DataFrame], DataFrame]
 """Has a table computed once, though it is used several times."""
 
 
-def measures_of(values: DataFrame, scopes: DataFrame, *, number: int, keep: Keep | None) -> DataFrame:
+def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Keep, is_local: bool) -> DataFrame:
     """(key, bucket, jobs, sum_ms, max_ms, p50, …) at each level. A key's percentile is the least that its rows have.
 
     Buckets of hours may be null, and so is that of a row that only tells percentiles. `scopes`: as `scopes_of` says.
-    `number`: of values, at most. `keep`: None where executors may be lost, as of a cluster: a table that was cut off
-    from what it was made of cannot be made again.
+    `add_up`: equal times become one first where there are many: they have not been added up yet.
     """
-    places = scopes.count()
+    sizes = (f"sum(IF(events <= {LISTED_EVENTS}, events, 0))", f"coalesce(max(events) > {LISTED_EVENTS}, false)")
+    places, in_small, some_are_large = scopes.selectExpr("count(*)", *sizes).collect()[0]
     names = f.broadcast(scopes) if places <= BROADCAST_ROWS else scopes
-    if keep is not None and are_many(number, scopes=places):
-        return _by_bucket(values, names, keep)
-    return _in_order(values, names, add_up=number > MANY_VALUES)
+    # A few small ones beside large ones are not worth another pass.
+    most = LISTED_EVENTS if not some_are_large or in_small > LISTED_EVENTS else 0
+    # Spark does not find a kept table again in a plan that has its source twice. But a table that is cut off from what
+    # it was made of cannot be made again, as it may have to be where an executor can be lost.
+    cut: Keep = (lambda rows: rows.localCheckpoint(eager=False)) if is_local else keep
+    parts = []
+    if most:
+        parts.append(_in_lists(_of_hours(values, names, f"<= {most}"), cut))
+    if some_are_large:
+        large = _of_hours(values, names, f"> {most}")
+        if add_up:
+            large = cut(large.groupBy("key", "ms").agg(f.sum("n").alias("n")))
+        parts.append(_by_bucket(large, keep, cut))
+    return reduce(_union, parts)
 
 
-MANY_VALUES: Final = 300_000
-VALUES_OF_KEY: Final = 50
-"""With fewer, most values of an hour of a queue have a bucket of their own, and nothing is gained by counting these."""
+def are_single(values: int, *, events: int) -> bool:
+    """Whether most rows of values stand for one event each."""
+    return 2 * values > events
 
 
-def are_many(values: int, *, scopes: int) -> bool:
-    """Whether to look for percentiles by bucket: `values` rows of `scopes` queues and namespaces."""
-    return values > max(MANY_VALUES, VALUES_OF_KEY * scopes * 24 * len(_METRICS))
+def _in_lists(values: DataFrame, cut: Keep) -> DataFrame:
+    """Each key's times as one list in order, in which a percentile has its place."""
+    each = values.selectExpr(f"key | {_WHOLE_DAY}L AS day", "key", "explode(array_repeat(ms, CAST(n AS int))) AS ms")
+    together = each.repartition("day").groupBy("day", "key")
+    hours = cut(together.agg(*map(f.expr, ("sort_array(collect_list(ms)) AS times", *_sums("1L")))))
+    days = (
+        hours.groupBy("day")
+        .agg(f.expr("sort_array(flatten(collect_list(times))) AS times"))
+        .withColumnRenamed("day", "key")
+    )
+    days = cut(days)
+    # Nearest rank: the least value that at least this share of the values does not exceed.
+    ranks = [f"times[CAST((size(times) * {percent}L + 99) DIV 100 AS int) - 1] AS p{percent}" for percent in PERCENTS]
+    of_hours = hours.selectExpr("key", *_SUMMED, *ranks)
+    of_days = days.selectExpr("key", *ranks)
+    in_buckets = days.select("key", f.explode("times").alias("ms")).withColumn("bucket", bucket_of(f.col("ms")))
+    counted = in_buckets.groupBy("key", "bucket").agg(*map(f.expr, _sums("1L")))
+    return reduce(_union, (of_hours, of_days, counted))
 
 
-def _in_order(values: DataFrame, scopes: DataFrame, *, add_up: bool) -> DataFrame:
-    """`add_up`: equal times of a namespace's queues become one first, which pays where there are many."""
-    # Times may come several times, once for each hour or queue.
-    ranked = _ranked(_with_days(_of_hours(values, scopes, add_up=add_up), "ms", "n", "bucket"), "ms", "n")
-    bucket = f.expr(f"IF({_HOUR} = {_WHOLE_DAY}, bucket, NULL) AS bucket")
-    return ranked.groupBy("key", bucket).agg(*map(f.expr, (*_SUMS, *_PERCENTILES)))
-
-
-def _by_bucket(values: DataFrame, scopes: DataFrame, keep: Keep) -> DataFrame:
+def _by_bucket(values: DataFrame, keep: Keep, cut: Keep) -> DataFrame:
     """Where there are so many values that sorting takes long: they are counted by bucket first, and only those in whose
     bucket a percentile lies are sorted."""
-    hours = _of_hours(values, scopes)
-    of_hours = hours.groupBy("key", "bucket").agg(*map(f.expr, (*_SUMS, "min(ms) AS min_ms")))
+    hours = values.withColumn("bucket", bucket_of(f.col("ms")))
+    of_hours = hours.groupBy("key", "bucket").agg(*map(f.expr, (*_sums("n"), "min(ms) AS min_ms")))
     added = {"jobs": "sum", "sum_ms": "sum", "max_ms": "max", "min_ms": "min"}
     levels = _with_days(of_hours, "bucket", *added).groupBy("key", "bucket")
     buckets = keep(levels.agg(*(f.expr(f"{how}({name}) AS {name}") for name, how in added.items())))
     ranked = _ranked(buckets, "bucket", "jobs").withColumn("below", f.expr("upto - jobs"))
     lies_here = (f"below * 100 < total * {percent} AND total * {percent} <= upto * 100" for percent in PERCENTS)
-    # Not kept: Spark does not find a kept table again in a plan that has its source twice.
     chosen = ranked.where(" OR ".join(f"({one})" for one in lies_here)).withColumn("place", f.expr(_PLACE))
-    chosen = chosen.localCheckpoint()
+    chosen = cut(chosen)
     told = chosen.where("min_ms = max_ms").selectExpr("key", "min_ms AS ms", "upto", "total")
     unclear = chosen.where("min_ms != max_ms").select("place", "below", "total")
-    # Broadcast: at most a row for each percentile of a key, and there are 50 times as many values as keys.
+    # Broadcast: at most a row for each percentile of a key, and there are many times as many values as keys.
     found = _with_days(hours, "ms", "n", "bucket").withColumn("place", f.expr(_PLACE))
     found = found.join(f.broadcast(unclear), "place")
     upward = Window.partitionBy("place").orderBy("ms")
@@ -95,7 +123,18 @@ def _by_bucket(values: DataFrame, scopes: DataFrame, keep: Keep) -> DataFrame:
     return buckets.drop("min_ms").unionByName(percentiles, allowMissingColumns=True)
 
 
-_SUMS: Final = ("sum(n) AS jobs", "sum(ms * n) AS sum_ms", "max(ms) AS max_ms")
+def _union(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionByName(other, allowMissingColumns=True)
+
+
+_SUMMED: Final = ("jobs", "sum_ms", "max_ms")
+
+
+def _sums(n: str) -> tuple[str, ...]:
+    """`n`: how often there is a row's time."""
+    return f"sum({n}) AS jobs", f"sum(ms * {n}) AS sum_ms", "max(ms) AS max_ms"
+
+
 _PERCENTILES: Final = tuple(f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS)
 """Nearest rank: the least value that at least this share of the values does not exceed. In whole numbers."""
 
@@ -105,18 +144,16 @@ _BUCKETS: Final = 4_096
 _PLACE: Final = f"key * {_BUCKETS} + bucket"
 
 
-def _of_hours(values: DataFrame, scopes: DataFrame, *, add_up: bool = False) -> DataFrame:
-    """(key, ms, n, bucket) of the hours of queues, and of namespaces, whose times may come several times unless
-    `add_up`."""
+def _of_hours(values: DataFrame, scopes: DataFrame, size: str) -> DataFrame:
+    """(key, ms, n) of the hours of queues, and of namespaces, whose times may come several times. `size`: of those with
+    so many events, such as "<= 100"."""
     number = " ".join(f"WHEN '{metric}' THEN {number}" for number, metric in enumerate(_METRICS))
     rest = f"* {len(_METRICS)} + CASE metric {number} END) * {_HOURS} + hour"
-    keys = f.expr(f"(id {rest} AS of_queue"), f.expr(f"(namespace_id {rest} AS of_namespace")
-    known = values.join(scopes, [*SCOPE]).select("ms", "n", bucket_of(f.col("ms")).alias("bucket"), *keys)
-    if add_up:
-        of_namespaces = known.groupBy(f.col("of_namespace").alias("key"), "ms", "bucket").agg(f.sum("n").alias("n"))
-        return known.select(f.col("of_queue").alias("key"), "ms", "n", "bucket").unionByName(of_namespaces)
-    both = known.unpivot(["ms", "n", "bucket"], ["of_queue", "of_namespace"], "level", "key")
-    return both.select("key", "ms", "n", "bucket")
+    keys = f"IF(events {size}, (id {rest}, NULL)", f"IF(namespace_events {size}, (namespace_id {rest}, NULL)"
+    known = values.join(scopes, [*SCOPE]).selectExpr("ms", "n", *(f"{key} AS of_{at}" for at, key in enumerate(keys)))
+    return (
+        known.unpivot(["ms", "n"], ["of_0", "of_1"], "level", "key").where("key IS NOT NULL").select("key", "ms", "n")
+    )
 
 
 def _with_days(of_hours: DataFrame, *others: str) -> DataFrame:
@@ -155,7 +192,7 @@ def metrics_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
     grouped = measures.groupBy(f.expr(f"{_ID} AS id"), f.expr(f"{_HOUR} AS hour_number")).agg(*map(f.expr, columns))
     hour = f.expr(f"CAST(IF(hour_number = {_WHOLE_DAY}, {DAY}, hour_number) AS int)")
     joined = grouped.join(scopes, "id").withColumn("hour", hour)
-    return joined.drop("id", "namespace_id", "hour_number").selectExpr("*", *means)
+    return joined.drop("id", "namespace_id", "events", "namespace_events", "hour_number").selectExpr("*", *means)
 
 
 def histograms_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:

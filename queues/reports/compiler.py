@@ -1,0 +1,66 @@
+"""What Java's second compiler (C2) is asked for: its code is twice as fast, and takes long to make.
+
+Of a large day, it pays for what goes through events. The rest is code that plans, and hundreds of classes that Spark
+makes for tables of a few thousand rows: C2 would be at work on these for longer than all of that takes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from tempfile import NamedTemporaryFile
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from .java_process import diagnose
+
+_SPARK: Final = "org/apache/spark/"
+_OF_ROWS: Final = tuple(
+    f"{name}*.*"
+    for name in (
+        f"{_SPARK}sql/catalyst/expressions/",
+        f"{_SPARK}sql/catalyst/util/",
+        f"{_SPARK}sql/execution/",
+        f"{_SPARK}unsafe/",
+        f"{_SPARK}util/collection/",
+        f"{_SPARK}shuffle/",
+        "org/apache/parquet/",
+        "java/util/regex/",
+        "java/util/HashMap",
+        "java/util/Arrays",
+        "java/lang/String",
+        "java/lang/Math",
+    )
+)
+"""What goes through rows, generated code included."""
+
+_OTHERS: Final = {"match": ["*.*"], "c2": {"Exclude": True}}
+DEFAULT: Final = ()
+"""As Java does by itself."""
+
+FOR_EVENTS: Final = ({"match": [*_OF_ROWS], "BackgroundCompilation": True}, _OTHERS)
+FOR_TABLES: Final = (_OTHERS,)
+
+
+@contextmanager
+def compiled(session: SparkSession, directives: Sequence[Mapping[str, Any]]) -> Iterator[None]:
+    """Have the Java process here follow these directives (`jcmd PID help Compiler.directives_add`) for as long as the
+    block lasts. A Java that knows of none goes on as it is."""
+    if not directives:
+        yield
+        return
+    added = False
+    with suppress(Py4JError, OSError), NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(json.dumps(directives))
+        file.flush()
+        diagnose(session, "compilerDirectivesAdd", file.name)
+        added = True
+    try:
+        yield
+    finally:
+        with suppress(Py4JError, OSError, EOFError):  # Java may have ended
+            for _one in directives if added else ():
+                diagnose(session, "compilerDirectivesRemove")

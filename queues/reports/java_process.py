@@ -1,0 +1,90 @@
+"""The Java process of a session: whether it lives, what it spends, commands to it, its end."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from typing import Any, Final
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
+
+ENDING_S: Final = 10.0
+"""How long a Java process that was killed may take to be gone."""
+
+
+def end_java(session: SparkSession, *, within_s: float) -> bool:
+    """Stop Spark and its Java process, also when that has died already: then there is nothing that could be stopped.
+
+    Whether Java has ended by itself within that time.
+    """
+    gateway = SparkContext._gateway
+    with contextlib.suppress(Exception):
+        session.stop()
+    if gateway is None:
+        return False
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    status = None
+    if process is not None:
+        process.stdin.close()  # Java ends when nobody holds its input
+        with contextlib.suppress(Exception):
+            status = process.wait(timeout=within_s)
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    return status == 0
+
+
+def java_is_alive(after: Exception) -> bool:
+    """Whether the session's Java process still runs after an error."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return True
+    if isinstance(after, Py4JError | EOFError) and not isinstance(after, Py4JJavaError):
+        # Its connection ended without a word of an exception: one that was killed closes that before it is gone.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=ENDING_S)
+    return process.poll() is None
+
+
+def java_times(session: SparkSession) -> dict[str, float]:
+    """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage.
+
+    Nothing of a session of Spark Connect, whose Java runs elsewhere.
+    """
+    if is_remote():
+        return {}
+    factory: Any = session.sparkContext._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
+    collectors = factory.getGarbageCollectorMXBeans()
+    milliseconds = {
+        "up": factory.getRuntimeMXBean().getUptime(),
+        "just-in-time compiler, all threads": factory.getCompilationMXBean().getTotalCompilationTime(),
+        "garbage collection": sum(collectors[number].getCollectionTime() for number in range(len(collectors))),
+    }
+    return {name: value / 1_000 for name, value in milliseconds.items()}
+
+
+def diagnose(session: SparkSession, name: str, *words: str) -> str:
+    """What the Java process says to a diagnostic command: `compilerDirectivesAdd` is what `jcmd` calls
+    `Compiler.directives_add`. Raises Py4JError if it knows none of that name."""
+    context: Any = session.sparkContext
+    jvm, array = context._jvm, context._gateway.new_array
+    beans = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
+    commands = jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
+    told = array(jvm.java.lang.String, len(words))
+    for place, word in enumerate(words):
+        told[place] = word
+    given = 1 if words else 0
+    arguments, types = array(jvm.java.lang.Object, given), array(jvm.java.lang.String, given)
+    if words:
+        arguments[0], types[0] = told, told.getClass().getName()
+    # By its interface: the class of the server itself is not ours to call.
+    methods = jvm.java.lang.Class.forName("javax.management.MBeanServer").getMethods()
+    (invoke,) = (method for method in methods if method.getName() == "invoke")
+    every = array(jvm.java.lang.Object, 4)
+    for place, value in enumerate((commands, name, arguments, types)):
+        every[place] = value
+    return str(invoke.invoke(beans, every))
