@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from queues.lake.local_days import LocalDay
 from queues.lake.sketch import share_within
@@ -127,9 +127,9 @@ def make_rows(
         if (key := key_of(row)) in kept:
             hours[key].append(_short(row))
     bars: dict[Key, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
-    for bar in files.read_rows(run_id, "histograms", queues=names, local=local):
-        if (key := key_of(bar)) in kept and bar["metric"] in METRICS:
-            bars[key][bar["metric"]][bar["bucket"]] = bar["jobs"]
+    for *of, metric, bucket, jobs in files.read_values(run_id, "histograms", queues=names, local=local):
+        if (key := cast(Key, tuple(of))) in kept and metric in METRICS:
+            bars[key][metric][bucket] = jobs
     scopes = _scopes(local.day if local else files.day, is_demo=is_demo)
     zones = local.zones if local else zones_on(files.day)
     made = []

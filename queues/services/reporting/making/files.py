@@ -115,6 +115,20 @@ class ReportFiles:
         """Rows of a table, by the names in the contract; times in ms since 1970. `of_hours`: only those of hours, or of
         whole days. `queues`: only those of queues of these names. `local`: of that day of namespaces with a time
         zone. Raises BadResultsError."""
+        names = list(TABLES[table])
+        for values in self.read_values(run_id, table, of_hours=of_hours, queues=queues, local=local):
+            yield dict(zip(names, values, strict=True))
+
+    def read_values(
+        self,
+        run_id: str,
+        table: str,
+        *,
+        of_hours: bool | None = None,
+        queues: Collection[str] | None = None,
+        local: LocalDay | None = None,
+    ) -> Iterator[tuple[Any, ...]]:
+        """As `read_rows`, but without the names, which cost most of the time where there are millions of rows."""
         names_wanted = None if queues is None else pa.array(sorted(queues), pa.string())
         folder = f"{self._of_run(run_id)}/{f'{local.folder}/' if local else ''}{table}.parquet"
         try:
@@ -123,7 +137,7 @@ class ReportFiles:
                 raise BadResultsError(f"the report has no table {table}")
             for name in names:
                 with self.storage.open(f"{folder}/{name}", "rb") as file:
-                    yield from _rows_of(file, table, of_hours, names_wanted)
+                    yield from _values_of(file, table, of_hours, names_wanted)
         except (OSError, LakeError, pa.ArrowException) as error:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
@@ -170,7 +184,7 @@ def _is_data(name: str) -> bool:
     return name.endswith(".parquet") and name[0] not in "_."
 
 
-def _rows_of(file: Any, table: str, of_hours: bool | None, queues: Any) -> Iterator[dict[str, Any]]:
+def _values_of(file: Any, table: str, of_hours: bool | None, queues: Any) -> Iterator[tuple[Any, ...]]:
     """`queues`: an array of names; None: all."""
     parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="ms", page_checksum_verification=True)
     check_columns(table, parquet.schema_arrow)
@@ -183,8 +197,7 @@ def _rows_of(file: Any, table: str, of_hours: bool | None, queues: Any) -> Itera
             raise BadResultsError(f"the report's table {table} has a row about no queue")
         if queues is not None:
             batch = batch.filter(pc.is_in(batch["queue"].cast(pa.string()), value_set=queues))
-        columns = [_plain(batch[name]).to_pylist() for name in names]
-        yield from (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+        yield from zip(*(_plain(batch[name]).to_pylist() for name in names), strict=True)
 
 
 def _plain(column: pa.Array) -> pa.Array:
