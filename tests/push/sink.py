@@ -56,7 +56,7 @@ def says(raw: bytes, *, closes: bool = False) -> Answer:
 
 
 async def never(_request: Received, _writer: asyncio.StreamWriter) -> None:
-    """No answer."""
+    """No answer, for as long as the caller waits."""
     await asyncio.Event().wait()
 
 
@@ -93,10 +93,17 @@ class Sink:
                 self.received.append(request)
                 self.under_way += 1
                 self.most = max(self.most, self.under_way)
+                answer = asyncio.ensure_future(self.answer(request, writer))
+                hung_up = asyncio.ensure_future(reader.read(1))  # a caller says nothing more before it has its answer
                 try:
-                    await self.answer(request, writer)
+                    await asyncio.wait({answer, hung_up}, return_when=asyncio.FIRST_COMPLETED)
+                    if not answer.done():
+                        break
+                    answer.result()
                 finally:
                     self.under_way -= 1
+                    answer.cancel()
+                    hung_up.cancel()
                 await writer.drain()
         writer.close()
 
