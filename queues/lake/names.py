@@ -86,14 +86,6 @@ class DrainedName(NamedTuple):
         """Where the entries came from."""
         return Stream(self.pool, self.partition)
 
-    def covers(self, other: DrainedName) -> bool:
-        """Whether each entry of `other` is within this one's range too."""
-        return self.stream == other.stream and self.first <= other.first and other.last <= self.last
-
-    def overlaps(self, other: DrainedName) -> bool:
-        """Whether an entry may be within both ranges."""
-        return self.stream == other.stream and self.first <= other.last and other.first <= self.last
-
 
 def pool_in_name(pool: str) -> str:
     """A pool's name as the names of files have it."""
