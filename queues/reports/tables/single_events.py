@@ -50,8 +50,11 @@ def limits_of(values: DataFrame, *by: str) -> DataFrame:
     What took 0 ms is not among the longest, however few others there are: it may be all jobs of a queue.
     """
     longer = values.where(f.col("metric").isin(*LISTED) & (f.col("ms") > 0))
-    # With fewer rows, all that took any time may be among them.
-    limit = f"IF(count(*) < {TOP}, 1L, array_min(max_by(ms, ms, {TOP})))"
+    top = f"max_by(struct(ms, n), ms, {TOP})"  # the greatest first
+    seen = "merged.seen + one.n"
+    step = f"IF(merged.seen >= {TOP}, merged, struct({seen} AS seen, IF({seen} >= {TOP}, one.ms, 1L) AS least))"
+    # Of fewer events than that, all that took any time may be among them.
+    limit = f"aggregate({top}, struct(0L AS seen, 1L AS least), (merged, one) -> {step}).least"
     of_metrics = longer.groupBy(*by, *SCOPE, "metric").agg(f.expr(f"{limit} AS least"))
     kept = [f.min(f.when(f.col("metric") == metric, f.col("least"))).alias(f"{metric}_from") for metric in LISTED]
     return of_metrics.groupBy(*by, *SCOPE).agg(*kept)

@@ -84,12 +84,8 @@ def _in_lists(values: DataFrame, cut: Keep) -> DataFrame:
     each = values.selectExpr(f"key | {_WHOLE_DAY}L AS day", "key", "explode(array_repeat(ms, CAST(n AS int))) AS ms")
     together = each.repartition("day").groupBy("day", "key")
     hours = cut(together.agg(*map(f.expr, ("sort_array(collect_list(ms)) AS times", *_sums("1L")))))
-    days = (
-        hours.groupBy("day")
-        .agg(f.expr("sort_array(flatten(collect_list(times))) AS times"))
-        .withColumnRenamed("day", "key")
-    )
-    days = cut(days)
+    of_day = hours.groupBy(f.col("day").alias("key"))
+    days = cut(of_day.agg(f.expr("sort_array(flatten(collect_list(times))) AS times")))
     # Nearest rank: the least value that at least this share of the values does not exceed.
     ranks = [f"times[CAST((size(times) * {percent}L + 99) DIV 100 AS int) - 1] AS p{percent}" for percent in PERCENTS]
     of_hours = hours.selectExpr("key", *_SUMMED, *ranks)
