@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
-from itertools import accumulate
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from .deletion import deleted_days
@@ -19,7 +16,6 @@ from .footers import DamagedFooterError, Footer, read_footer
 from .names import (
     DELETED,
     GAPS,
-    DrainedName,
     EntryId,
     Stream,
     day_dir,
@@ -31,6 +27,7 @@ from .names import (
     parse_drained,
     parse_gap,
 )
+from .ranges import Ranges, by_stream, within_others
 from .schema import VERSION, arrow_schema, completed, problem_of
 from .storage import Entry, LakeError, Storage
 
@@ -132,9 +129,9 @@ class HourFiles:
 
     def _live(self) -> Iterator[str]:
         there = {name: range_ for name in self.entries if (range_ := parse_drained(name))}
-        within_others = _within_others(there.values())
+        covered = within_others(there.values())
         merged = [range_ for name in self.taken if (range_ := parse_drained(name))]
-        taken = {stream: _Ranges(ranges) for stream, ranges in _by_stream(merged).items()}
+        taken = {stream: Ranges(ranges) for stream, ranges in by_stream(merged).items()}
         for name in self.entries:
             if not is_data(name) or name in self.taken:
                 continue
@@ -147,7 +144,7 @@ class HourFiles:
                 continue
             # Ranges do not overlap, unless one of the drains had a plan that Redis has forgotten (docs/lake.md).
             of_stream = taken.get(range_.stream)
-            if range_ not in within_others and not (of_stream and of_stream.overlap(range_)):
+            if range_ not in covered and not (of_stream and of_stream.overlap(range_)):
                 yield name
 
     @property
@@ -162,43 +159,6 @@ class HourFiles:
         return sorted(
             (name.first, name.last) for name in names if name and (name.pool, name.partition) == (pool, partition)
         )
-
-
-class _Ranges:
-    """Entries of one stream, to be asked about many others without a look at each."""
-
-    def __init__(self, ranges: Iterable[DrainedName]) -> None:
-        ordered = sorted(ranges, key=attrgetter("first"))
-        self._firsts = [range_.first for range_ in ordered]
-        self._lasts = [*accumulate((range_.last for range_ in ordered), max)]
-        """The greatest so far."""
-
-    def overlap(self, range_: DrainedName) -> bool:
-        """Whether an entry may be within that one and one of these."""
-        number = bisect_right(self._firsts, range_.last)
-        return number > 0 and self._lasts[number - 1] >= range_.first
-
-
-def _within_others(ranges: Iterable[DrainedName]) -> set[DrainedName]:
-    """Those whose entries are all within another one of the same stream."""
-    found = set()
-    for of_stream in _by_stream(ranges).values():
-        longest: EntryId | None = None
-        # The longer first of two that begin together, so that none is within one that comes later.
-        for range_ in sorted(sorted(of_stream, key=attrgetter("last"), reverse=True), key=attrgetter("first")):
-            if longest is not None and range_.last <= longest:
-                found.add(range_)
-            else:
-                longest = range_.last
-    return found
-
-
-def _by_stream(ranges: Iterable[DrainedName]) -> dict[Stream, list[DrainedName]]:
-    """There may be thousands in an hour, but only those of the same stream can have to do with each other."""
-    found: dict[Stream, list[DrainedName]] = {}
-    for range_ in ranges:
-        found.setdefault(range_.stream, []).append(range_)
-    return found
 
 
 def read_hour(storage: Storage, folder: str) -> HourFiles:

@@ -18,6 +18,7 @@ import re
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 HOUR_MS: Final = 3_600_000
@@ -99,6 +100,7 @@ def drained_name(pool: str, partition: int, first: EntryId, last: EntryId) -> Dr
     return DrainedName(pool_in_name(pool), partition, first, last)
 
 
+@lru_cache(maxsize=16_384)  # of an hour at full speed, whose names a drain looks at whenever it writes
 def parse_drained(name: str) -> DrainedName | None:
     """None: no drain wrote it."""
     found = _DRAINED.match(name)
