@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -85,6 +85,15 @@ CELLS: Final = "cells"
 """Where `queues.reports` keeps what it has made of hours: a cache of its own."""
 
 
+class Which(TypedDict, total=False):
+    """Which rows. `of_hours`: only those of hours, or of whole days. `queues`: only those of queues of these names.
+    `local`: of that day of namespaces with a time zone."""
+
+    of_hours: bool | None
+    queues: Collection[str] | None
+    local: LocalDay | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFiles:
     """The files of one day."""
@@ -103,32 +112,15 @@ class ReportFiles:
             raise BadResultsError(f"the report's summary is no object: {path}")
         return summary
 
-    def read_rows(
-        self,
-        run_id: str,
-        table: str,
-        *,
-        of_hours: bool | None = None,
-        queues: Collection[str] | None = None,
-        local: LocalDay | None = None,
-    ) -> Iterator[dict[str, Any]]:
-        """Rows of a table, by the names in the contract; times in ms since 1970. `of_hours`: only those of hours, or of
-        whole days. `queues`: only those of queues of these names. `local`: of that day of namespaces with a time
-        zone. Raises BadResultsError."""
+    def read_rows(self, run_id: str, table: str, **which: Unpack[Which]) -> Iterator[dict[str, Any]]:
+        """Rows of a table, by the names in the contract; times in ms since 1970. Raises BadResultsError."""
         names = list(TABLES[table])
-        for values in self.read_values(run_id, table, of_hours=of_hours, queues=queues, local=local):
+        for values in self.read_values(run_id, table, **which):
             yield dict(zip(names, values, strict=True))
 
-    def read_values(
-        self,
-        run_id: str,
-        table: str,
-        *,
-        of_hours: bool | None = None,
-        queues: Collection[str] | None = None,
-        local: LocalDay | None = None,
-    ) -> Iterator[tuple[Any, ...]]:
+    def read_values(self, run_id: str, table: str, **which: Unpack[Which]) -> Iterator[tuple[Any, ...]]:
         """As `read_rows`, but without the names, which cost most of the time where there are millions of rows."""
+        queues, local = which.get("queues"), which.get("local")
         names_wanted = None if queues is None else pa.array(sorted(queues), pa.string())
         folder = f"{self._of_run(run_id)}/{f'{local.folder}/' if local else ''}{table}.parquet"
         try:
@@ -137,7 +129,7 @@ class ReportFiles:
                 raise BadResultsError(f"the report has no table {table}")
             for name in names:
                 with self.storage.open(f"{folder}/{name}", "rb") as file:
-                    yield from _values_of(file, table, of_hours, names_wanted)
+                    yield from _values_of(file, table, which.get("of_hours"), names_wanted)
         except (OSError, LakeError, pa.ArrowException) as error:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
