@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from .java_process import diagnose
 
@@ -38,29 +39,30 @@ _OF_ROWS: Final = tuple(
 """What goes through rows, generated code included."""
 
 _OTHERS: Final = {"match": ["*.*"], "c2": {"Exclude": True}}
-DEFAULT: Final = ()
-"""As Java does by itself."""
-
 FOR_EVENTS: Final = ({"match": [*_OF_ROWS], "BackgroundCompilation": True}, _OTHERS)
 FOR_TABLES: Final = (_OTHERS,)
 
+Directives = Sequence[Mapping[str, Any]]
 
-@contextmanager
-def compiled(session: SparkSession, directives: Sequence[Mapping[str, Any]]) -> Iterator[None]:
-    """Have the Java process here follow these directives (`jcmd PID help Compiler.directives_add`) for as long as the
-    block lasts. A Java that knows of none goes on as it is."""
-    if not directives:
-        yield
-        return
-    added = False
+
+def direct(session: SparkSession, directives: Directives) -> bool:
+    """Have the Java process here follow these directives (`jcmd PID help Compiler.directives_add`) before those that it
+    follows already. Whether it does: one that knows of none goes on as it is."""
     with suppress(Py4JError, OSError), NamedTemporaryFile("w", suffix=".json") as file:
         file.write(json.dumps(directives))
         file.flush()
         diagnose(session, "compilerDirectivesAdd", file.name)
-        added = True
+        return True
+    return False
+
+
+@contextmanager
+def directed(session: SparkSession, directives: Directives) -> Iterator[None]:
+    """The same for as long as the block lasts. Nothing of a session of Spark Connect, whose Java runs elsewhere."""
+    is_told = not is_remote() and direct(session, directives)
     try:
         yield
     finally:
         with suppress(Py4JError, OSError, EOFError):  # Java may have ended
-            for _one in directives if added else ():
+            for _one in directives if is_told else ():
                 diagnose(session, "compilerDirectivesRemove")

@@ -26,7 +26,7 @@ from queues.lake.storage import LakeError, Storage
 from queues.spark_settings import is_local
 
 from . import schema
-from .compiler import DEFAULT, FOR_EVENTS, FOR_TABLES, compiled
+from .compiler import FOR_TABLES, directed
 from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
@@ -133,9 +133,8 @@ class DayReport:
             try:
                 self._cells.look(files, self._live, left_out)
                 self._cells_before.look(before, earlier, left_out)
-                with compiled(self._spark, FOR_EVENTS if self._is_local else DEFAULT):
-                    self._reduce(run_id)
-                    done = self._write_tables()
+                self._reduce(run_id)
+                done = self._write_tables()
                 self._write_local_days(run_id, [gap for one in day_files for gap in one.gaps])
                 break
             except Exception as error:
@@ -246,8 +245,7 @@ class DayReport:
                     measures = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
                     most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
-            quick = compiled(self._spark, FOR_TABLES if self._is_local else DEFAULT)
-            with self._stage(Stage.WRITING, "writing the tables"), plain, quick:
+            with self._stage(Stage.WRITING, "writing the tables"), plain, directed(self._spark, FOR_TABLES):
                 self._write_rest(counts, Times(measures, scopes), notable, lost)
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
                 self._handed_on = handed_on_by(figures, lost_today)

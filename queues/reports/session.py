@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from queues.spark_settings import is_local, write_properties
 
 from .class_archive import ClassArchive
+from .compiler import FOR_EVENTS, direct
 from .connect import connect_session
 from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
@@ -216,6 +217,8 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
         try:
             if not options.is_local:
                 _await_executors(session, options)
+            elif not options.is_brief:
+                direct(session, FOR_EVENTS)
             yield session
         finally:
             leaves = archive is not None and archive.is_made

@@ -6,7 +6,6 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -343,7 +342,6 @@ def without_spark(
     monkeypatch.setattr(DayReport, "_reduce", reduce)
     monkeypatch.setattr(DayReport, "_write_tables", write_tables)
     monkeypatch.setattr(day_module, "java_times", lambda _spark: {"up": 1.0})
-    monkeypatch.setattr(day_module, "compiled", lambda *_: nullcontext())
     spark: Any = SimpleNamespace(version="4")
     output = Output(storage=Storage(str(out)), run_id="one")
     report = DayReport(spark, lake=str(lake), output=output, day=date.fromisoformat(DAY), today=today)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from queues.reports.compiler import DEFAULT, FOR_EVENTS, FOR_TABLES, compiled
+from queues.reports.compiler import FOR_EVENTS, FOR_TABLES, directed
 from queues.reports.java_process import diagnose
 
 
@@ -13,20 +13,19 @@ def test_directives_hold_for_as_long_as_the_block_lasts(spark: SparkSession) -> 
         return diagnose(spark, "compilerDirectivesPrint")
 
     before = told()
-    with compiled(spark, FOR_EVENTS):
+    with directed(spark, FOR_EVENTS):
         of_events = told()
         assert "org/apache/parquet/" in of_events
-        with compiled(spark, FOR_TABLES):
+        with directed(spark, FOR_TABLES):
             assert told().count("Exclude:true") > of_events.count("Exclude:true")
         assert told() == of_events
-    with compiled(spark, DEFAULT):
-        assert told() == before
+    assert told() == before
 
 
 def test_without_directives_java_goes_on_as_it_is(spark: SparkSession) -> None:
     before = diagnose(spark, "compilerDirectivesPrint")
 
-    with compiled(spark, [{"match": "no pattern at all", "c2": {"Exclude": 7}}]):
+    with directed(spark, [{"match": "no pattern at all", "c2": {"Exclude": 7}}]):
         assert diagnose(spark, "compilerDirectivesPrint") == before
 
     assert diagnose(spark, "compilerDirectivesPrint") == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from pyspark.sql import SparkSession
 
 from queues.reports.tables.single_events import limits_of
@@ -19,8 +18,7 @@ TIMES = {
 }
 
 
-@pytest.fixture(scope="module")
-def limits(spark: SparkSession) -> dict[str, tuple[int | None, int | None]]:
+def test_a_limit_is_the_tenth_longest(spark: SparkSession) -> None:
     rows = [
         ("default", "shop", name, hour, metric, ms, n)
         for name, (times, _expected) in TIMES.items()
@@ -28,12 +26,9 @@ def limits(spark: SparkSession) -> dict[str, tuple[int | None, int | None]]:
         for hour, (ms, n) in enumerate(times)
     ]
     columns = "pool STRING, namespace STRING, queue STRING, hour INT, metric STRING, ms LONG, n LONG"
+
     found = limits_of(spark.createDataFrame(rows, columns)).collect()
-    return {row["queue"]: (row["wait_from"], row["run_from"]) for row in found}
 
-
-@pytest.mark.parametrize("name", TIMES)
-def test_a_limit_is_the_tenth_longest(limits: dict[str, tuple[int | None, int | None]], name: str) -> None:
-    expected = TIMES[name][1]
-
-    assert limits.get(name, (None, None)) == (expected, None if name == "ten" else expected)
+    assert {row["queue"]: (row["wait_from"], row["run_from"]) for row in found} == {
+        name: (limit, None if name == "ten" else limit) for name, (_times, limit) in TIMES.items() if limit
+    }
