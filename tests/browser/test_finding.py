@@ -105,7 +105,7 @@ def test_the_palette_opens_by_its_button_on_every_page_with_the_bar(page: Page) 
         expect(button).to_contain_text("Ctrl K")
         button.click()
         page.get_by_role("combobox", name="Go to").fill("dead l")
-        expect(page.get_by_role("option", name="Dead letters")).to_be_visible()
+        expect(page.get_by_role("option", name="Dead letters", exact=True)).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.get_by_role("combobox", name="Go to")).to_be_hidden()
 

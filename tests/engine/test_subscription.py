@@ -119,6 +119,21 @@ async def test_who_is_cancelled_while_it_is_established_does_not_go_on(
                 assert waiting.cancelled(), f"after {turns} turns"
 
 
+@in_loop
+async def test_one_cancellation_ends_it_whenever_it_comes(redis_url: str) -> None:
+    """As at the end of a loop, which cancels once and waits: redis-py takes some for a timeout while it connects."""
+    for turns in range(40):
+        async with opened(redis_url) as listener:
+            listener._subscription.start()
+            keeping_up = listener._subscription._task
+            assert keeping_up is not None
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            keeping_up.cancel()
+            await asyncio.wait([keeping_up], timeout=3)
+            assert keeping_up.cancelled(), f"after {turns} turns"
+
+
 def test_an_announcement_that_cannot_be_made_says_so() -> None:
     with pytest.raises(StoreUnavailableError):
         announce("unix:///nonexistent/redis.sock", [("kind", "default", "x")])

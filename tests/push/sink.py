@@ -94,16 +94,16 @@ class Sink:
                 self.under_way += 1
                 self.most = max(self.most, self.under_way)
                 answer = asyncio.ensure_future(self.answer(request, writer))
-                hung_up = asyncio.ensure_future(reader.read(1))  # a caller says nothing more before it has its answer
                 try:
-                    await asyncio.wait({answer, hung_up}, return_when=asyncio.FIRST_COMPLETED)
-                    if not answer.done():
-                        break
+                    while not answer.done():
+                        if reader.at_eof() or reader.exception():  # the caller hung up
+                            writer.close()
+                            return
+                        await asyncio.wait({answer}, timeout=0.02)
                     answer.result()
                 finally:
                     self.under_way -= 1
                     answer.cancel()
-                    hung_up.cancel()
                 await writer.drain()
         writer.close()
 
