@@ -19,28 +19,31 @@ from pyspark.sql.utils import is_remote
 from .java_process import diagnose
 
 _SPARK: Final = "org/apache/spark/"
-_OF_ROWS: Final = tuple(
-    f"{name}*.*"
-    for name in (
-        f"{_SPARK}sql/catalyst/expressions/",
-        f"{_SPARK}sql/catalyst/util/",
-        f"{_SPARK}sql/execution/",
-        f"{_SPARK}unsafe/",
-        f"{_SPARK}util/collection/",
-        f"{_SPARK}shuffle/",
-        "org/apache/parquet/",
-        "java/util/regex/",
-        "java/util/HashMap",
-        "java/util/Arrays",
-        "java/lang/String",
-        "java/lang/Math",
-    )
+_FEW: Final = (
+    f"{_SPARK}unsafe/",
+    f"{_SPARK}util/collection/",
+    f"{_SPARK}shuffle/",
+    "org/apache/parquet/",
+    "java/util/regex/",
+    "java/util/HashMap",
+    "java/util/Arrays",
+    "java/lang/String",
+    "java/lang/Math",
 )
-"""What goes through rows, generated code included."""
+"""What goes through rows of every table: few methods."""
+
+_OF_SPARK: Final = tuple(f"{_SPARK}sql/{name}/" for name in ("catalyst/expressions", "catalyst/util", "execution"))
+"""What goes through rows besides, code that Spark makes for each plan included."""
 
 _OTHERS: Final = {"match": ["*.*"], "c2": {"Exclude": True}}
-FOR_EVENTS: Final = ({"match": [*_OF_ROWS], "BackgroundCompilation": True}, _OTHERS)
-FOR_TABLES: Final = (_OTHERS,)
+
+
+def _only(*names: str) -> tuple[dict[str, Any], ...]:
+    return {"match": [f"{name}*.*" for name in names], "BackgroundCompilation": True}, _OTHERS
+
+
+FOR_EVENTS: Final = _only(*_FEW, *_OF_SPARK)
+FOR_TABLES: Final = _only(*_FEW)
 
 Directives = Sequence[Mapping[str, Any]]
 

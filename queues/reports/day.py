@@ -306,7 +306,7 @@ class DayReport:
         side_by_side(
             self._spark,
             lambda: self._write_figures(counts, metrics_of(*times), duplicates_of(notable, lost)),
-            lambda: self._write("histograms", histograms_of(*times), *SCOPE, "metric", "bucket"),
+            lambda: self._write("histograms", histograms_of(*times), *SCOPE, "metric", lists="buckets"),
             lambda: self._write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
             lambda: self._write("tries", tries_of(counts), *SCOPE, "attempt", "outcome"),
             lambda: self._write(
@@ -346,8 +346,8 @@ class DayReport:
         demo = counts.where("demo").select(*SCOPE).distinct()
         return anchored_of(sums, before, demo, noted, events)
 
-    def _write(self, table: str, rows: DataFrame, *order: Any) -> None:
-        self._output.write_table(self._day, table, rows, *order)
+    def _write(self, table: str, rows: DataFrame, *order: Any, lists: str = "") -> None:
+        self._output.write_table(self._day, table, rows, *order, lists=lists)
 
     def _stage(self, stage: Stage, message: str) -> Any:
         return self._progress.stage(stage, self._spark, message)

@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from queues.lake.deletion import deleted_days
@@ -121,9 +122,13 @@ class Output:
         """As Spark calls it."""
         return spark_url(self.storage.url(f"{self.folder(day, run_id)}/{table}.parquet"))
 
-    def write_table(self, day: date, table: str, rows: DataFrame, *order: str) -> None:
-        """One file, its rows in `order`."""
-        in_one_partition(rows).sortWithinPartitions(*order).write.parquet(self.table_url(day, table))
+    def write_table(self, day: date, table: str, rows: DataFrame, *order: str, lists: str = "") -> None:
+        """One file, its rows in `order`. `lists`: a column of lists of structs, whose fields become columns of a row
+        for each."""
+        ordered = in_one_partition(rows).sortWithinPartitions(*order)
+        if lists:
+            ordered = ordered.select(*(name for name in rows.columns if name != lists), f.inline(lists))
+        ordered.write.parquet(self.table_url(day, table))
 
     def write_summary(self, day: date, summary: Mapping[str, Any]) -> None:
         """Without it, the run does not count. Raises LakeError."""

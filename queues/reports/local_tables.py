@@ -104,7 +104,9 @@ class LocalTables:
                         begins_known=begins_known,
                         pools_with_gaps=pools_with_gaps,
                     ),
-                    lambda: self._write("histograms", histograms_of(measures, scopes), *SCOPE, "metric", "bucket"),
+                    lambda: self._write(
+                        "histograms", histograms_of(measures, scopes), *SCOPE, "metric", lists="buckets"
+                    ),
                     lambda: self._write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
                     lambda: self._write("tries", tries_of(counts), *SCOPE, "attempt", "outcome"),
                     lambda: self._write(
@@ -297,8 +299,8 @@ class LocalTables:
     def _url(self, table: str) -> str:
         return self._output.table_url(self._day, self._prefix + table)
 
-    def _write(self, table: str, rows: DataFrame, *order: Any) -> None:
-        self._output.write_table(self._day, self._prefix + table, rows, *order)
+    def _write(self, table: str, rows: DataFrame, *order: Any, lists: str = "") -> None:
+        self._output.write_table(self._day, self._prefix + table, rows, *order, lists=lists)
 
 
 def local_pools_with_gaps(local: LocalDay, gaps: Iterable[Gap]) -> frozenset[str]:

@@ -15,7 +15,7 @@ from .events import read_events
 from .failures import RowsMissingError
 from .hour_cells import CellFiles, HourCells
 from .hour_tables import read_table, write_table
-from .session import plain_plans
+from .session import FEW_ROWS, plain_plans
 from .tables.cells import SCOPE, VERSION, counts_of, values_of
 from .tables.single_events import LISTED, limits_of, notable_of
 
@@ -83,7 +83,8 @@ class DayCells:
                 raise RowsMissingError(f"Spark read {found} events by hour of files that have {+rows}.")
             add_up = rows.total() > EVENTS_OF_GROUP * groups
             write_table(self.files, run_id, "values", values_of(events, add_up=add_up))
-            limits = limits_of(self._of(run_id, "values"))
+            are_many = not add_up and rows.total() > FEW_ROWS
+            limits = limits_of(self._of(run_id, "values"), are_many=are_many)
             write_table(self.files, run_id, "notable", notable_of(events, limits))
         made = [
             HourCells(hour=hour, fingerprint=self._wanted[hour], run_id=run_id, events=events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from pyspark.sql import SparkSession
 
 from queues.reports.tables.single_events import limits_of
@@ -18,7 +19,8 @@ TIMES = {
 }
 
 
-def test_a_limit_is_the_tenth_longest(spark: SparkSession) -> None:
+@pytest.mark.parametrize("are_many", [False, True])
+def test_a_limit_is_the_tenth_longest(spark: SparkSession, *, are_many: bool) -> None:
     rows = [
         ("default", "shop", name, hour, metric, ms, n)
         for name, (times, _expected) in TIMES.items()
@@ -27,7 +29,7 @@ def test_a_limit_is_the_tenth_longest(spark: SparkSession) -> None:
     ]
     columns = "pool STRING, namespace STRING, queue STRING, hour INT, metric STRING, ms LONG, n LONG"
 
-    found = limits_of(spark.createDataFrame(rows, columns)).collect()
+    found = limits_of(spark.createDataFrame(rows, columns), are_many=are_many).collect()
 
     assert {row["queue"]: (row["wait_from"], row["run_from"]) for row in found} == {
         name: (limit, None if name == "ten" else limit) for name, (_times, limit) in TIMES.items() if limit

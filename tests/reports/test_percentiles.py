@@ -89,7 +89,11 @@ def test_each_level_has_the_percentiles_of_its_values(
         | {f"p{percent}": percentile(every, percent) for percent in PERCENTS}
         for level, every in expected.items()
     }
-    bars = Counter({tuple(row[1:5]): row["jobs"] for row in histograms_of(measures, scopes).collect()})
+    lists = histograms_of(measures, scopes).collect()
+    assert all(
+        [one.bucket for one in row["buckets"]] == sorted({one.bucket for one in row["buckets"]}) for row in lists
+    )
+    bars = Counter({(*row[1:4], one.bucket): one.jobs for row in lists for one in row["buckets"]})
     assert bars == Counter(
         (namespace, queue, metric, sketch.bucket_of(ms))
         for (namespace, queue, hour, metric), every in expected.items()

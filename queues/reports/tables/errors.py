@@ -69,8 +69,8 @@ def pattern_of(error: Column, lease_lost: Column) -> Column:
     line = f.btrim(f.regexp_replace(f.substring(named, 1, patterns.TEXT_MAX), f"[{patterns.SPACES}]+", " "))
     beginning = f.substring(f.substring_index(line, " ", patterns.WORDS_MAX), 1, patterns.PATTERN_MAX)
     result = _replace_tokens(f.regexp_replace(beginning, patterns.EMAIL, patterns.EMAIL_PLACEHOLDER))
-    head = f.regexp_extract(result, patterns.HEAD, 0)
-    result = f.when(head == "", result).otherwise(head)
+    # Not `when`: each expression comes once, for Spark would work out again what comes in two branches.
+    result = f.regexp_replace(result, f"({patterns.HEAD})[^\\n]*+", "$1")
     result = f.regexp_replace(result, patterns.NUMBER_PARTS, patterns.NUMBER_PLACEHOLDER)
     silent = f.when(lease_lost, patterns.LEASE_LOST).otherwise(patterns.NO_TEXT)
     return f.when(text == "", silent).otherwise(f.substring(result, 1, patterns.PATTERN_MAX))

@@ -44,12 +44,18 @@ TOP: Final = 10
 LISTED: Final = ("wait", "run")
 
 
-def limits_of(values: DataFrame, *by: str) -> DataFrame:
+def limits_of(values: DataFrame, *by: str, are_many: bool = False) -> DataFrame:
     """(by, scope, wait_from, run_from): no time below these is among the queue's longest. Null: there are none at all.
 
-    What took 0 ms is not among the longest, however few others there are: it may be all jobs of a queue.
+    What took 0 ms is not among the longest, however few others there are: it may be all jobs of a queue. `are_many`:
+    most are passed over first by the longest of each hour. `max_by` sorts all that it sees by their names.
     """
     longer = values.where(f.col("metric").isin(*LISTED) & (f.col("ms") > 0))
+    if are_many:
+        of_queue = [*by, *SCOPE, "metric"]
+        longest = longer.groupBy(*of_queue, "hour").agg(f.max("ms").alias("ms"))
+        floors = longest.groupBy(*of_queue).agg(f.expr(f"get(sort_array(collect_list(ms), false), {TOP - 1}) AS floor"))
+        longer = longer.join(f.broadcast(floors), of_queue).where("ms >= coalesce(floor, 0)").drop("floor")
     top = f"max_by(struct(ms, n), ms, {TOP})"  # the greatest first
     seen = "merged.seen + one.n"
     step = f"IF(merged.seen >= {TOP}, merged, struct({seen} AS seen, IF({seen} >= {TOP}, one.ms, 1L) AS least))"

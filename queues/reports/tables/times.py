@@ -192,9 +192,14 @@ def metrics_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
 
 
 def histograms_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
-    """(scope, metric, bucket, jobs) of the day; `queue` "" for a namespace."""
+    """(scope, metric, buckets) of the day, buckets in order, each (bucket, jobs); `queue` "" for a namespace.
+
+    Where there are many, a row for each bucket would repeat the names in all that is put in order.
+    """
     names = ", ".join(f"'{metric}'" for metric in _METRICS)
-    of_days = measures.where(f"{_HOUR} = {_WHOLE_DAY} AND bucket IS NOT NULL").selectExpr(
-        f"{_ID} AS id", f"element_at(array({names}), CAST({_METRIC} AS int) + 1) AS metric", "bucket", "jobs"
+    of_days = measures.where(f"{_HOUR} = {_WHOLE_DAY} AND bucket IS NOT NULL")
+    lists = of_days.groupBy("key").agg(f.expr("sort_array(collect_list(struct(bucket, jobs))) AS buckets"))
+    named = lists.selectExpr(
+        f"{_ID} AS id", f"element_at(array({names}), CAST({_METRIC} AS int) + 1) AS metric", "buckets"
     )
-    return of_days.join(scopes, "id").select(*SCOPE, "metric", "bucket", "jobs")
+    return named.join(scopes, "id").select(*SCOPE, "metric", "buckets")
