@@ -584,6 +584,16 @@ def test_a_day_that_is_lost_while_it_is_computed_is_not_loaded(place: Place) -> 
     assert runs(place) == []
 
 
+def test_a_run_that_ended_before_it_wrote_anything_leaves_no_directory(place: Place) -> None:
+    nothing = place.root / "nothing"
+    nothing.mkdir()
+    place.plan(report=str(nothing))
+
+    failing(place)
+
+    assert runs(place) == []
+
+
 def test_a_queue_that_fell_silent_has_a_row_that_says_so(place: Place) -> None:
     said = {"pool": "default", "namespace": "orders", "figure": "published", "value": 0.0, "usual": 90.0, "spread": 2.0}
     changes = [

@@ -147,7 +147,8 @@ class ReportFiles:
         """Delete what a run that failed has left. What hinders that is logged: the next good run deletes it."""
         path = self.storage.path(self._of_run(run_id))
         try:
-            if self.storage.list(self._of_run(run_id)):
+            # A directory may be empty: a run may be stopped at any moment.
+            if self.storage.list(self._of_run(run_id)) or self.storage.fs.isdir(path):
                 self.storage.fs.rm(path, recursive=True)
         except (OSError, LakeError) as error:
             fields = {"action": "report.clean", "run": run_id, "reason": str(error)}
