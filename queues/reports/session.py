@@ -157,6 +157,11 @@ _BRIEF: Final = " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 """Without the compiler that takes long to make fast code: where there is little to do, that is most of the work."""
 
 
+_LARGE: Final = " -XX:MaxNodeLimit=25000 -XX:NodeLimitFudgeFactor=2000"
+"""It gives up on the largest methods that Spark makes, for which it would take as long as for all others. Java's
+default is 80000."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkOptions:
     """`memory`: of the heap, such as `2g`: the driver's with a local master, each executor's with a cluster; empty: by
@@ -286,7 +291,7 @@ def _of_process(options: SparkOptions, scratch: Path, log4j: Path, *, more_java:
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
         f" -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData{_CLASSES}"
-        f"{_BRIEF if options.is_brief else ''}{more_java}",
+        f"{_BRIEF if options.is_brief else _LARGE}{more_java}",
         "spark.ui.enabled": "false",
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # half of all calls from Python to Java
         "spark.ui.showConsoleProgress": "false",
