@@ -157,9 +157,9 @@ _BRIEF: Final = " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 """Without the compiler that takes long to make fast code: where there is little to do, that is most of the work."""
 
 
-_LARGE: Final = " -XX:MaxNodeLimit=25000 -XX:NodeLimitFudgeFactor=2000"
-"""It gives up on the largest methods that Spark makes, for which it would take as long as for all others. Java's
-default is 80000."""
+_LARGE: Final = " -XX:+IgnoreUnrecognizedVMOptions -XX:MaxNodeLimit=25000 -XX:NodeLimitFudgeFactor=2000"
+"""The compiler, where Java has it, gives up on the largest methods that Spark makes, for which it would take as long as
+for all others. Java's default is 80000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
