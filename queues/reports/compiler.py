@@ -19,7 +19,7 @@ from pyspark.sql.utils import is_remote
 from .java_process import diagnose
 
 _SPARK: Final = "org/apache/spark/"
-_FEW: Final = (
+_OF_ALL_TABLES: Final = (
     f"{_SPARK}unsafe/",
     f"{_SPARK}util/collection/",
     f"{_SPARK}shuffle/",
@@ -32,7 +32,7 @@ _FEW: Final = (
 )
 """What goes through rows of every table: few methods."""
 
-_OF_SPARK: Final = tuple(f"{_SPARK}sql/{name}/" for name in ("catalyst/expressions", "catalyst/util", "execution"))
+_OF_PLANS: Final = tuple(f"{_SPARK}sql/{name}/" for name in ("catalyst/expressions", "catalyst/util", "execution"))
 """What goes through rows besides, code that Spark makes for each plan included."""
 
 _OTHERS: Final = {"match": ["*.*"], "c2": {"Exclude": True}}
@@ -42,8 +42,8 @@ def _only(*names: str) -> tuple[dict[str, Any], ...]:
     return {"match": [f"{name}*.*" for name in names], "BackgroundCompilation": True}, _OTHERS
 
 
-FOR_EVENTS: Final = _only(*_FEW, *_OF_SPARK)
-FOR_TABLES: Final = _only(*_FEW)
+FOR_EVENTS: Final = _only(*_OF_ALL_TABLES, *_OF_PLANS)
+FOR_TABLES: Final = _only(*_OF_ALL_TABLES)
 
 Directives = Sequence[Mapping[str, Any]]
 

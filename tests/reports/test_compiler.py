@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 
 from queues.reports.compiler import FOR_EVENTS, FOR_TABLES, directed
@@ -29,3 +35,24 @@ def test_without_directives_java_goes_on_as_it_is(spark: SparkSession) -> None:
         assert diagnose(spark, "compilerDirectivesPrint") == before
 
     assert diagnose(spark, "compilerDirectivesPrint") == before
+
+
+BEGINNING = """
+import sys
+from pathlib import Path
+from queues.reports.java_process import diagnose
+from queues.reports.session import SparkOptions, spark_session
+
+with spark_session(SparkOptions(master="local[1]", memory="512m"), scratch=Path(sys.argv[1])) as session:
+    print(diagnose(session, "compilerDirectivesPrint"), diagnose(session, "vmFlags", "-all"))
+"""
+
+
+def test_java_of_a_large_day_begins_with_what_is_to_be_compiled(tmp_path: Path) -> None:
+    """An option that Java does not know would be passed over in silence."""
+    command = [sys.executable, "-c", BEGINNING, str(tmp_path)]
+    environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_SUBMIT_ARGS"}  # of `spark`
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+
+    assert "org/apache/spark/sql/catalyst/expressions/*.*" in done.stdout
+    assert re.search(r"MaxNodeLimit += 25000 ", done.stdout)
