@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from taskq_site.connections import database_config
+from taskq_site.connections import SQLITE_TIMEOUT_S, database_config
 from taskq_site.env import (
     EnvError,
     read_bool,
@@ -139,7 +139,7 @@ def test_an_empty_secret_key_is_refused(tmp_path: Path) -> None:
 
 def test_sqlite_waits_for_writers_and_writes_ahead() -> None:
     options = database_config("sqlite:///x.sqlite3")["OPTIONS"]
-    assert options["timeout"] == 5
+    assert options["timeout"] == SQLITE_TIMEOUT_S
     assert "journal_mode=WAL" in options["init_command"]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import wait_until
+from tests.support.waiting import TIMEOUT_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 MANAGE = ROOT / "manage.py"
@@ -66,11 +66,12 @@ class Family:
     def _is_our_redis(self, line: str) -> bool:
         return self.directory is not None and REDIS in line and f"{self.directory}/" in line
 
-    def pid_of(self, *words: str) -> int:
+    def pid_of(self, *words: str, timeout_s: float = TIMEOUT_S) -> int:
         """The oldest member whose command line holds all of `words`."""
         return wait_until(
             lambda: min((pid for pid, line in self.members().items() if all(w in line for w in words)), default=0),
             or_fail=f"no process with {words}",
+            timeout_s=timeout_s,
         )
 
     def wait_gone(self, *, timeout_s: float = 10.0) -> None:

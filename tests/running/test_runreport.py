@@ -27,6 +27,9 @@ SPARK: Final = "org.apache.spark.deploy.SparkSubmit"
 SPARK_TIMEOUT_S: Final = 240.0
 """Some 10 s on a machine that has nothing else to do."""
 
+SPARK_START_TIMEOUT_S: Final = 60.0
+"""Two to three seconds alone; `runpump` starts it behind two more processes, at a priority that gives way to others."""
+
 DAY: Final = date(2026, 3, 28)
 
 pytestmark = pytest.mark.skipif(not can_compute(), reason="taskq is installed without its extra `reports`")
@@ -65,7 +68,7 @@ def test_told_to_stop_the_command_takes_spark_with_it(
 ) -> None:
     fill_lake(site)
     process = start("runreport", "--date", str(DAY))
-    family.pid_of(SPARK)
+    family.pid_of(SPARK, timeout_s=SPARK_START_TIMEOUT_S)
 
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
@@ -81,7 +84,7 @@ def test_a_killed_command_leaves_no_spark_behind(
 ) -> None:
     fill_lake(site)
     process = start("runreport", "--date", str(DAY))
-    family.pid_of(SPARK)
+    family.pid_of(SPARK, timeout_s=SPARK_START_TIMEOUT_S)
 
     process.kill()
 
@@ -96,7 +99,7 @@ def test_a_report_made_at_night_is_corrected_by_hand_and_stays_when_a_later_spar
     fill_lake(site, date.fromisoformat(yesterday))
     site.env["TASKQ_REPORT_AT"] = "00:00"
     first = start("runpump")
-    family.pid_of(SPARK)
+    family.pid_of(SPARK, timeout_s=SPARK_START_TIMEOUT_S)
 
     first.send_signal(signal.SIGTERM)
     _out, errors = first.communicate(timeout=30)
@@ -133,7 +136,7 @@ def test_a_report_made_at_night_is_corrected_by_hand_and_stays_when_a_later_spar
     rows = ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY day_id, queue")
 
     process = start("runreport", "--date", yesterday)
-    os.kill(family.pid_of(SPARK), signal.SIGKILL)
+    os.kill(family.pid_of(SPARK, timeout_s=SPARK_START_TIMEOUT_S), signal.SIGKILL)
     _out, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
 
     assert process.returncode == 1
