@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from queues.lake.sketch import EXACT_BELOW_MS, LAST, PER_DOUBLING
@@ -93,10 +93,10 @@ def values_of(events: DataFrame, *, add_up: bool = True) -> DataFrame:
     return told_of.groupBy(*KEY, "metric", "ms").agg(f.expr("count(*) AS n"))
 
 
-def bucket_of(ms: Column) -> Column:
-    """The bucket of a time ≥ 0 (int); null of null."""
+def bucket_of(ms: str) -> str:
+    """The bucket of a time ≥ 0 (int); null of null. `ms`: an expression, as the result is one."""
     # Spark has no function for the length of a number in bits. Half a millisecond keeps logarithms clear of whole
     # numbers: at 2^42 by 2e-13, ten times what a double may be off there. Longer times fall into the last bucket.
-    shift = f.floor(f.log2(ms + f.lit(0.5))).cast("int") - (EXACT_BELOW_MS.bit_length() - 2)
-    wide = f.least(shift * PER_DOUBLING + f.call_function("shiftright", ms, shift), f.lit(LAST))
-    return f.when(ms < EXACT_BELOW_MS, ms).when(ms.isNotNull(), wide).cast("int")  # `least` passes over nulls
+    shift = f"(CAST(floor(log2({ms} + 0.5D)) AS int) - {EXACT_BELOW_MS.bit_length() - 2})"
+    wide = f"least({shift} * {PER_DOUBLING} + shiftright({ms}, {shift}), {LAST})"
+    return f"CAST(CASE WHEN {ms} < {EXACT_BELOW_MS} THEN {ms} WHEN {ms} IS NOT NULL THEN {wide} END AS int)"

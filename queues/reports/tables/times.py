@@ -50,9 +50,11 @@ Keep = Callable[[DataFrame], DataFrame]
 
 
 def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Keep, is_local: bool) -> DataFrame:
-    """(key, bucket, jobs, sum_ms, max_ms, p50, …) at each level. A key's percentile is the least that its rows have.
+    """(key, jobs, sum_ms, max_ms, p50, …, buckets) at each level, to be added up. A key's percentile is the least that
+    its rows have.
 
-    Buckets of hours may be null, and so is that of a row that only tells percentiles. `scopes`: as `scopes_of` says.
+    `buckets`: the parts of the day's histogram that a row stands for, a list of (bucket, jobs) in order; of most rows
+    null. `scopes`: as `scopes_of` says.
     `add_up`: equal times become one first where there are many: they have not been added up yet.
     """
     sizes = (f"sum(IF(events <= {LISTED_EVENTS}, events, 0))", f"coalesce(max(events) > {LISTED_EVENTS}, false)")
@@ -84,23 +86,33 @@ def _in_lists(values: DataFrame, cut: Keep) -> DataFrame:
     each = values.selectExpr(f"key | {_WHOLE_DAY}L AS day", "key", "explode(array_repeat(ms, CAST(n AS int))) AS ms")
     together = each.repartition("day").groupBy("day", "key")
     hours = cut(together.agg(*map(f.expr, ("sort_array(collect_list(ms)) AS times", *_sums("1L")))))
-    of_day = hours.groupBy(f.col("day").alias("key"))
-    days = cut(of_day.agg(f.expr("sort_array(flatten(collect_list(times))) AS times")))
+    summed = [f"{how}({name}) AS {name}" for name, how in _SUMMED.items()]
+    together = ("sort_array(flatten(collect_list(times))) AS times", *summed)
+    days = hours.groupBy(f.col("day").alias("key")).agg(*map(f.expr, together))
     # Nearest rank: the least value that at least this share of the values does not exceed.
     ranks = [f"times[CAST((size(times) * {percent}L + 99) DIV 100 AS int) - 1] AS p{percent}" for percent in PERCENTS]
-    of_hours = hours.selectExpr("key", *_SUMMED, *ranks)
-    of_days = days.selectExpr("key", *ranks)
-    in_buckets = days.select("key", f.explode("times").alias("ms")).withColumn("bucket", bucket_of(f.col("ms")))
-    counted = in_buckets.groupBy("key", "bucket").agg(*map(f.expr, _sums("1L")))
-    return reduce(_union, (of_hours, of_days, counted))
+    told = ("key", *_SUMMED, *ranks)
+    return _union(hours.selectExpr(*told), days.selectExpr(*told, f"{_HISTOGRAM} AS buckets"))
+
+
+# A list with one element, and that of what becomes of it: so that it is worked out once.
+_ENDS: Final = f"""
+    transform(array(transform(times, ms -> {bucket_of("ms")})), each -> transform(
+        filter(sequence(1, size(each)), place -> place = size(each) OR each[place - 1] != each[place]),
+        place -> struct(each[place - 1] AS bucket, place)))[0]"""
+_HISTOGRAM: Final = f"""
+    transform(array({_ENDS}), ends -> transform(ends, (end, number) ->
+        struct(end.bucket, CAST(end.place - IF(number = 0, 0, ends[number - 1].place) AS long) AS jobs)))[0]"""
+"""Of `times` in order: (bucket, jobs) in order. Grouping each time with its bucket took twice as long: where queues are
+many, nearly each has a bucket of its own."""
 
 
 def _by_bucket(values: DataFrame, keep: Keep, cut: Keep) -> DataFrame:
     """Where there are so many values that sorting takes long: they are counted by bucket first, and only those in whose
     bucket a percentile lies are sorted."""
-    hours = values.withColumn("bucket", bucket_of(f.col("ms")))
+    hours = values.withColumn("bucket", f.expr(bucket_of("ms")))
     of_hours = hours.groupBy("key", "bucket").agg(*map(f.expr, (*_sums("n"), "min(ms) AS min_ms")))
-    added = {"jobs": "sum", "sum_ms": "sum", "max_ms": "max", "min_ms": "min"}
+    added = _SUMMED | {"min_ms": "min"}
     levels = _with_days(of_hours, "bucket", *added).groupBy("key", "bucket")
     buckets = keep(levels.agg(*(f.expr(f"{how}({name}) AS {name}") for name, how in added.items())))
     ranked = _ranked(buckets, "bucket", "jobs").withColumn("below", f.expr("upto - jobs"))
@@ -115,24 +127,26 @@ def _by_bucket(values: DataFrame, keep: Keep, cut: Keep) -> DataFrame:
     upward = Window.partitionBy("place").orderBy("ms")
     upto = f.sum("n").over(upward.rowsBetween(Window.unboundedPreceding, Window.currentRow)) + f.col("below")
     both = told.unionAll(found.select("key", "ms", upto.alias("upto"), "total"))
-    percentiles = both.groupBy("key").agg(*map(f.expr, _PERCENTILES))
-    return buckets.drop("min_ms").unionByName(percentiles, allowMissingColumns=True)
+    nearest = (f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS)
+    percentiles = both.groupBy("key").agg(*map(f.expr, nearest))
+    of_day = f"IF({_HOUR} = {_WHOLE_DAY}, array(struct(bucket, jobs)), NULL) AS buckets"
+    return _union(buckets.selectExpr("key", *_SUMMED, of_day), percentiles)
 
 
 def _union(one: DataFrame, other: DataFrame) -> DataFrame:
     return one.unionByName(other, allowMissingColumns=True)
 
 
-_SUMMED: Final = ("jobs", "sum_ms", "max_ms")
+_SUMMED: Final = {"jobs": "sum", "sum_ms": "sum", "max_ms": "max"}
+"""How rows are added up."""
+
+_PERCENTILES: Final = tuple(f"p{percent}" for percent in PERCENTS)
 
 
 def _sums(n: str) -> tuple[str, ...]:
     """`n`: how often there is a row's time."""
     return f"sum({n}) AS jobs", f"sum(ms * {n}) AS sum_ms", "max(ms) AS max_ms"
 
-
-_PERCENTILES: Final = tuple(f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS)
-"""Nearest rank: the least value that at least this share of the values does not exceed. In whole numbers."""
 
 _BUCKETS: Final = 4_096
 """More than there are."""
@@ -197,8 +211,8 @@ def histograms_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
     Where there are many, a row for each bucket would repeat the names in all that is put in order.
     """
     names = ", ".join(f"'{metric}'" for metric in _METRICS)
-    of_days = measures.where(f"{_HOUR} = {_WHOLE_DAY} AND bucket IS NOT NULL")
-    lists = of_days.groupBy("key").agg(f.expr("sort_array(collect_list(struct(bucket, jobs))) AS buckets"))
+    of_days = measures.where("buckets IS NOT NULL")
+    lists = of_days.groupBy("key").agg(f.expr("sort_array(flatten(collect_list(buckets))) AS buckets"))
     named = lists.selectExpr(
         f"{_ID} AS id", f"element_at(array({names}), CAST({_METRIC} AS int) + 1) AS metric", "buckets"
     )

@@ -127,9 +127,9 @@ def make_rows(
         if (key := key_of(row)) in kept:
             hours[key].append(_short(row))
     bars: dict[Key, dict[str, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
-    for *of, metric, bucket, jobs in files.read_values(run_id, "histograms", queues=names, local=local):
+    for (*of, metric), jobs in files.read_histograms(run_id, queues=names, local=local):
         if (key := cast(Key, tuple(of))) in kept and metric in METRICS:
-            bars[key][metric][bucket] = jobs
+            bars[key][metric].update(jobs)
     scopes = _scopes(local.day if local else files.day, is_demo=is_demo)
     zones = local.zones if local else zones_on(files.day)
     made = []

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any, Final, TypedDict, Unpack
+from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -79,6 +79,9 @@ def check_columns(table: str, found: pa.Schema) -> None:
 BATCH_ROWS: Final = 2_000
 """Rows that are Python objects at the same time."""
 
+HISTOGRAM_ROWS: Final = 100_000
+"""The same of histograms, whose rows are numbers but for a few names."""
+
 RUN_PREFIX: Final = "run="
 
 CELLS: Final = "cells"
@@ -92,6 +95,15 @@ class Which(TypedDict, total=False):
     of_hours: bool | None
     queues: Collection[str] | None
     local: LocalDay | None
+
+
+class Histogram(NamedTuple):
+    """Whose times: of that metric in a queue, or in a namespace if `queue` is ""."""
+
+    pool: str
+    namespace: str
+    queue: str
+    metric: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +127,23 @@ class ReportFiles:
     def read_rows(self, run_id: str, table: str, **which: Unpack[Which]) -> Iterator[dict[str, Any]]:
         """Rows of a table, by the names in the contract; times in ms since 1970. Raises BadResultsError."""
         names = list(TABLES[table])
-        for values in self.read_values(run_id, table, **which):
-            yield dict(zip(names, values, strict=True))
+        for batch in self._read(run_id, table, BATCH_ROWS, which):
+            for values in zip(*(_plain(batch[name]).to_pylist() for name in names), strict=True):
+                yield dict(zip(names, values, strict=True))
 
-    def read_values(self, run_id: str, table: str, **which: Unpack[Which]) -> Iterator[tuple[Any, ...]]:
-        """As `read_rows`, but without the names, which cost most of the time where there are millions of rows."""
+    def read_histograms(self, run_id: str, **which: Unpack[Which]) -> Iterator[tuple[Histogram, dict[int, int]]]:
+        """Whose times, and how many by bucket. A histogram may come in parts: it has a row for each bucket, and there
+        may be millions. Raises BadResultsError."""
+        for batch in self._read(run_id, "histograms", HISTOGRAM_ROWS, which):
+            lists = [(name, "list") for name in ("bucket", "jobs")]
+            groups = pa.Table.from_batches([batch]).group_by([*SCOPE, "metric"], use_threads=False).aggregate(lists)
+            names = (groups[name].to_pylist() for name in (*SCOPE, "metric"))
+            parts = zip(*names, groups["bucket_list"].to_pylist(), groups["jobs_list"].to_pylist(), strict=True)
+            for pool, namespace, queue, metric, buckets, jobs in parts:
+                yield Histogram(pool, namespace, queue, metric), dict(zip(buckets, jobs, strict=True))
+
+    def _read(self, run_id: str, table: str, rows: int, which: Which) -> Iterator[Any]:
+        """The rows that are wanted, so many at a time."""
         queues, local = which.get("queues"), which.get("local")
         names_wanted = None if queues is None else pa.array(sorted(queues), pa.string())
         folder = f"{self._of_run(run_id)}/{f'{local.folder}/' if local else ''}{table}.parquet"
@@ -129,7 +153,7 @@ class ReportFiles:
                 raise BadResultsError(f"the report has no table {table}")
             for name in names:
                 with self.storage.open(f"{folder}/{name}", "rb") as file:
-                    yield from _values_of(file, table, which.get("of_hours"), names_wanted)
+                    yield from _batches(file, table, rows, which.get("of_hours"), names_wanted)
         except (OSError, LakeError, pa.ArrowException) as error:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
@@ -177,12 +201,11 @@ def _is_data(name: str) -> bool:
     return name.endswith(".parquet") and name[0] not in "_."
 
 
-def _values_of(file: Any, table: str, of_hours: bool | None, queues: Any) -> Iterator[tuple[Any, ...]]:
+def _batches(file: Any, table: str, rows: int, of_hours: bool | None, queues: Any) -> Iterator[Any]:
     """`queues`: an array of names; None: all."""
     parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="ms", page_checksum_verification=True)
     check_columns(table, parquet.schema_arrow)
-    names = list(TABLES[table])
-    for batch in parquet.iter_batches(BATCH_ROWS, columns=names):
+    for batch in parquet.iter_batches(rows, columns=list(TABLES[table])):
         if of_hours is not None:
             is_day = pc.is_null(batch["hour"])
             batch = batch.filter(pc.invert(is_day) if of_hours else is_day)
@@ -190,7 +213,7 @@ def _values_of(file: Any, table: str, of_hours: bool | None, queues: Any) -> Ite
             raise BadResultsError(f"the report's table {table} has a row about no queue")
         if queues is not None:
             batch = batch.filter(pc.is_in(batch["queue"].cast(pa.string()), value_set=queues))
-        yield from zip(*(_plain(batch[name]).to_pylist() for name in names), strict=True)
+        yield batch
 
 
 def _plain(column: pa.Array) -> pa.Array:
