@@ -32,6 +32,10 @@ LISTED_EVENTS: Final = 300_000
 they are counted by bucket first."""
 
 
+EVENTS_OF_TASK: Final = 250_000
+"""Of which a task has the lists: while they grow, Java has some 30 bytes for each time."""
+
+
 def scopes_of(counts: DataFrame) -> DataFrame:
     """(scope, id, events, namespace_id, namespace_events) of each queue and namespace, ids from 1."""
     queues = counts.groupBy(*SCOPE).agg(f.sum("events").alias("events"))
@@ -67,7 +71,8 @@ def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Kee
     cut: Keep = (lambda rows: rows.localCheckpoint(eager=False)) if is_local else keep
     parts = []
     if most:
-        parts.append(_in_lists(_of_hours(values, names, f"<= {most}"), cut))
+        tasks = -(-in_small // EVENTS_OF_TASK)
+        parts.append(_in_lists(_of_hours(values, names, f"<= {most}"), cut, tasks=tasks))
     if some_are_large:
         large = _of_hours(values, names, f"> {most}")
         if add_up:
@@ -81,14 +86,14 @@ def are_single(values: int, *, events: int) -> bool:
     return 2 * values > events
 
 
-def _in_lists(values: DataFrame, cut: Keep) -> DataFrame:
+def _in_lists(values: DataFrame, cut: Keep, *, tasks: int) -> DataFrame:
     """Each key's times as one list in order, in which a percentile has its place."""
     each = values.selectExpr(f"key | {_WHOLE_DAY}L AS day", "key", "explode(array_repeat(ms, CAST(n AS int))) AS ms")
-    together = each.repartition("day").groupBy("day", "key")
+    together = each.repartition(tasks, "day").groupBy("day", "key")
     hours = cut(together.agg(*map(f.expr, ("sort_array(collect_list(ms)) AS times", *_sums("1L")))))
     summed = [f"{how}({name}) AS {name}" for name, how in _SUMMED.items()]
-    together = ("sort_array(flatten(collect_list(times))) AS times", *summed)
-    days = hours.groupBy(f.col("day").alias("key")).agg(*map(f.expr, together))
+    of_hours = ("sort_array(flatten(collect_list(times))) AS times", *summed)
+    days = hours.groupBy(f.col("day").alias("key")).agg(*map(f.expr, of_hours))
     # Nearest rank: the least value that at least this share of the values does not exceed.
     ranks = [f"times[CAST((size(times) * {percent}L + 99) DIV 100 AS int) - 1] AS p{percent}" for percent in PERCENTS]
     told = ("key", *_SUMMED, *ranks)
