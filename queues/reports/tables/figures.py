@@ -1,29 +1,29 @@
-"""Figures of each queue, namespace, hour and day, level by level.
-
-A queue's day and a namespace's hour are made of the queue's hours, a namespace's day of the namespace's hours.
-"""
+"""Figures of each queue, namespace, hour and day."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from .cells import ARRIVALS, DAY, DEPARTURES, KEY, METRICS, SCOPE
 from .times import PERCENTS
 
-Summing = Callable[[DataFrame, Sequence[Column | str]], DataFrame]
-"""Groups rows by these columns and sums up all others."""
+_LEVELS: Final = (KEY, ("pool", "namespace", "hour"), SCOPE, ("pool", "namespace"))
 
 
-def at_all_levels(of_queues: DataFrame, add_up: Summing) -> DataFrame:
-    """Rows of queues and hours, and those of the other three levels."""
-    of_namespaces = add_up(of_queues, ("pool", "namespace", f.lit("").alias("queue"), "hour"))
-    of_days = [add_up(rows, (*SCOPE, f.lit(DAY).alias("hour"))) for rows in (of_queues, of_namespaces)]
-    return reduce(DataFrame.unionByName, (of_queues, of_namespaces, *of_days))
+def at_all_levels(of_queues: DataFrame, aggregates: Mapping[str, str]) -> DataFrame:
+    """(KEY, aggregates): rows of queues and hours added up to those of namespaces and of days. `aggregates`: by column,
+    such as "sum".
+
+    One grouping for all levels: Spark would plan, and make code for, four of them as long as it plans the rest.
+    """
+    added = (f.expr(f"{how}({name}) AS {name}") for name, how in aggregates.items())
+    levels = of_queues.groupingSets([[f.col(name) for name in level] for level in _LEVELS], *KEY).agg(*added)
+    return levels.withColumns({"queue": f.expr("coalesce(queue, '')"), "hour": f.expr(f"coalesce(hour, {DAY})")})
 
 
 KINDS: Final = (
@@ -67,16 +67,12 @@ def sums_of(counts: DataFrame) -> DataFrame:
         "max(last_at) AS last_at",
     )
     of_queues = counts.groupBy(*KEY).agg(*map(f.expr, (*kinds, *others)))
-    return at_all_levels(of_queues, _add_up_sums).selectExpr(
+    return at_all_levels(of_queues, _SUMMED).selectExpr(
         "*",
         f"{' + '.join(ARRIVALS)} AS arrivals",
         f"{' + '.join((*DEPARTURES, 'gone'))} AS departures",
         "acked / nullif(acked + dead + expired, 0) AS success_rate",
     )
-
-
-def _add_up_sums(sums: DataFrame, by: Sequence[Column | str]) -> DataFrame:
-    return sums.groupBy(*by).agg(*(f.expr(f"{how}({name}) AS {name}") for name, how in _SUMMED.items()))
 
 
 def figures_of(sums: DataFrame, metrics: DataFrame, duplicates: DataFrame, backlog: DataFrame) -> DataFrame:

@@ -92,4 +92,4 @@ def duplicates_of(notable: DataFrame, lost: DataFrame) -> DataFrame:
     before = lost.withColumn("attempt", f.col("attempt") + 1)
     twice = again.join(before, [*SCOPE, "job", "attempt"], "left_semi")
     of_queues = twice.groupBy(*KEY).agg(f.count(f.lit(1)).alias("duplicates"))
-    return at_all_levels(of_queues, lambda rows, by: rows.groupBy(*by).agg(f.sum("duplicates").alias("duplicates")))
+    return at_all_levels(of_queues, {"duplicates": "sum"})

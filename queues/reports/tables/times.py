@@ -61,7 +61,10 @@ def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Kee
     null. `scopes`: as `scopes_of` says.
     `add_up`: equal times become one first where there are many: they have not been added up yet.
     """
-    sizes = (f"sum(IF(events <= {LISTED_EVENTS}, events, 0))", f"coalesce(max(events) > {LISTED_EVENTS}, false)")
+    sizes = (
+        f"coalesce(sum(IF(events <= {LISTED_EVENTS}, events, 0)), 0)",
+        f"coalesce(max(events) > {LISTED_EVENTS}, false)",
+    )
     places, in_small, some_are_large = scopes.selectExpr("count(*)", *sizes).collect()[0]
     names = f.broadcast(scopes) if places <= BROADCAST_ROWS else scopes
     # A few small ones beside large ones are not worth another pass.
@@ -71,7 +74,7 @@ def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Kee
     cut: Keep = (lambda rows: rows.localCheckpoint(eager=False)) if is_local else keep
     parts = []
     if most:
-        tasks = -(-in_small // EVENTS_OF_TASK)
+        tasks = 1 + in_small // EVENTS_OF_TASK
         parts.append(_in_lists(_of_hours(values, names, f"<= {most}"), cut, tasks=tasks))
     if some_are_large:
         large = _of_hours(values, names, f"> {most}")
