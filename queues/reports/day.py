@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -36,7 +36,7 @@ from .local_tables import LocalTables, local_pools_with_gaps
 from .progress import Progress, Stage, say
 from .reduction import DayCells
 from .seals import executors_check
-from .session import fit_partitions, plain_plans, side_by_side
+from .session import FEW_ROWS, fit_partitions, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
@@ -242,11 +242,24 @@ class DayReport:
                 with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
                     add_up = are_single(self._cells.rows("values"), events=done.events)
                     values = self._cells.table("values")
-                    measures = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
-                    most = max(measures.count(), lost.count(), self._cells.rows("counts", "notable"))
+
+                    def measure() -> tuple[DataFrame, int]:
+                        rows = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
+                        return rows, max(rows.count(), lost.count(), self._cells.rows("counts", "notable"))
+
+                    others = self._without_times(counts, notable, lost)
+                    # Of little data, one thread's planning is most of the work: there is a core for the rest.
+                    now = others if self._cells.rows(*TABLES) <= FEW_ROWS else []
+                    (measures, most), *_ = side_by_side(self._spark, measure, *now)
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
             with self._stage(Stage.WRITING, "writing the tables"), plain, directed(self._spark, FOR_TABLES):
-                self._write_rest(counts, Times(measures, scopes), notable, lost)
+                times = Times(measures, scopes)
+                side_by_side(
+                    self._spark,
+                    lambda: self._write_figures(counts, metrics_of(*times), duplicates_of(notable, lost)),
+                    lambda: self._write("histograms", histograms_of(*times), *SCOPE, "metric", lists="buckets"),
+                    *([] if now else others),
+                )
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
                 self._handed_on = handed_on_by(figures, lost_today)
         finally:
@@ -301,18 +314,14 @@ class DayReport:
         events = read_events(self._spark, lake=self._lake, files=self._cells_before.missing)
         return lost_leases_of(self._cells_before.table("notable")).union(lost_leases_of(events))
 
-    def _write_rest(self, counts: DataFrame, times: Times, notable: DataFrame, lost: DataFrame) -> None:
-        """Side by side: each is little data, and most of its time goes into one thread's planning."""
-        side_by_side(
-            self._spark,
-            lambda: self._write_figures(counts, metrics_of(*times), duplicates_of(notable, lost)),
-            lambda: self._write("histograms", histograms_of(*times), *SCOPE, "metric", lists="buckets"),
+    def _without_times(self, counts: DataFrame, notable: DataFrame, lost: DataFrame) -> list[Callable[[], None]]:
+        """Writers of tables that need no percentiles."""
+        frequency = (f.col("failed") + f.col("dead")).desc()
+        return [
             lambda: self._write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
             lambda: self._write("tries", tries_of(counts), *SCOPE, "attempt", "outcome"),
-            lambda: self._write(
-                "errors", errors_of(notable, lost), *SCOPE, (f.col("failed") + f.col("dead")).desc(), "pattern"
-            ),
-        )
+            lambda: self._write("errors", errors_of(notable, lost), *SCOPE, frequency, "pattern"),
+        ]
 
     def _write_figures(self, counts: DataFrame, metrics: DataFrame, duplicates: DataFrame) -> None:
         """And what has changed in them."""

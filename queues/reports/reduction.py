@@ -15,7 +15,7 @@ from .events import read_events
 from .failures import RowsMissingError
 from .hour_cells import CellFiles, HourCells
 from .hour_tables import read_table, write_table
-from .session import FEW_ROWS, plain_plans
+from .session import FEW_ROWS, plain_plans, side_by_side
 from .tables.cells import SCOPE, VERSION, counts_of, values_of
 from .tables.single_events import LISTED, limits_of, notable_of
 
@@ -76,14 +76,25 @@ class DayCells:
             return
         events = read_events(self._spark, lake=self._lake, files=live)
         rows = rows_by_hour(live)
-        with plain_plans(self._spark, rows=rows.total()):
+
+        def count() -> int:
             write_table(self.files, run_id, "counts", counts_of(events))
             found, groups = self._events_by_hour(run_id)
             if found != +rows:
                 raise RowsMissingError(f"Spark read {found} events by hour of files that have {+rows}.")
-            add_up = rows.total() > EVENTS_OF_GROUP * groups
+            return groups
+
+        def measure(*, add_up: bool = True) -> None:
             write_table(self.files, run_id, "values", values_of(events, add_up=add_up))
-            are_many = not add_up and rows.total() > FEW_ROWS
+
+        with plain_plans(self._spark, rows=rows.total()):
+            add_up = True
+            if rows.total() <= FEW_ROWS:
+                side_by_side(self._spark, count, measure)
+            else:
+                add_up = rows.total() > EVENTS_OF_GROUP * count()
+                measure(add_up=add_up)
+            are_many = not add_up
             limits = limits_of(self._of(run_id, "values"), are_many=are_many)
             write_table(self.files, run_id, "notable", notable_of(events, limits))
         made = [

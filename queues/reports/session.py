@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import pyspark
@@ -27,6 +27,8 @@ from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
 from .java_process import end_java
 from .masters import check_answers
+
+T = TypeVar("T")
 
 MIB: Final = 1 << 20
 SHARE: Final = 0.4
@@ -113,16 +115,17 @@ def fit_partitions(spark: SparkSession, *, data_bytes: int) -> None:
         spark.conf.set("spark.sql.shuffle.partitions", str(wanted))
 
 
-def side_by_side(spark: SparkSession, *works: Callable[[], None]) -> None:
-    """Do all of it, the first one first, on as many threads as the machine has cores.
+def side_by_side(spark: SparkSession, first: Callable[[], T], *others: Callable[[], Any]) -> tuple[T, *tuple[Any, ...]]:
+    """Do all of it, the first one first, on as many threads as the machine has cores, and give what comes of each.
 
     Raises what the first one raises that fails, once none of the others is at work any more. A wish to exit does not
     wait for them: they fail when Spark ends.
     """
     pool = ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="report")
     try:
-        for future in [pool.submit(inheritable_thread_target(spark)(work)) for work in works]:
-            future.result()
+        futures = [pool.submit(inheritable_thread_target(spark)(work)) for work in (first, *others)]
+        result, *rest = [future.result() for future in futures]
+        return result, *rest
     except Exception:
         pool.shutdown(wait=True, cancel_futures=True)
         raise
