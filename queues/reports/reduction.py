@@ -18,6 +18,7 @@ from .hour_tables import read_table, write_table
 from .session import FEW_ROWS, plain_plans, side_by_side
 from .tables.cells import SCOPE, VERSION, counts_of, values_of
 from .tables.single_events import LISTED, limits_of, notable_of
+from .tables.times import are_single
 
 EVENTS_OF_GROUP: Final = 200
 """With fewer events to a row of counts, too few times of a queue's hour are equal to look for them."""
@@ -94,8 +95,7 @@ class DayCells:
             else:
                 add_up = rows.total() > EVENTS_OF_GROUP * count()
                 measure(add_up=add_up)
-            are_many = not add_up
-            limits = limits_of(self._of(run_id, "values"), are_many=are_many)
+            limits = limits_of(self._of(run_id, "values"), are_many=not add_up)
             write_table(self.files, run_id, "notable", notable_of(events, limits))
         made = [
             HourCells(hour=hour, fingerprint=self._wanted[hour], run_id=run_id, events=events)
@@ -113,7 +113,8 @@ class DayCells:
         in_doubt = [run_id for run_id, hours in self.by_run.items() if not self.files.run(run_id).hours <= set(hours)]
         if not in_doubt:
             return False
-        lacking = self._runs_that_lack(limits_of(self.table("values")), in_doubt)
+        limits = limits_of(self.table("values"), are_many=self._times_are_many)
+        lacking = self._runs_that_lack(limits, in_doubt)
         for run_id in lacking:
             self.files.distrust(run_id)
         self.hours = self.files.find({hour: one.fingerprint for hour, one in self.hours.items()})
@@ -125,10 +126,17 @@ class DayCells:
 
     def _runs_that_lack(self, limits: DataFrame, runs: Sequence[str]) -> list[str]:
         seen = read_table(self._spark, self.files, "values", dict.fromkeys(runs), more=("run",))
-        kept = limits_of(seen, "run").selectExpr("run", *SCOPE, *(f"{one}_from AS {one}_kept" for one in LISTED))
+        kept = limits_of(seen, "run", are_many=self._times_are_many).selectExpr(
+            "run", *SCOPE, *(f"{one}_from AS {one}_kept" for one in LISTED)
+        )
         lacks = " OR ".join(f"{one}_kept > {one}_from" for one in LISTED)
         rows = kept.join(limits, [*SCOPE]).where(lacks).select("run").distinct().collect()
         return [row["run"] for row in rows]
+
+    @property
+    def _times_are_many(self) -> bool:
+        values = self.rows("values")
+        return values > FEW_ROWS and are_single(values, events=sum(one.events for one in self.hours.values()))
 
     def _of(self, run_id: str, table: str) -> DataFrame:
         """All that a run has written."""
