@@ -249,8 +249,8 @@ class DayReport:
 
                     others = self._without_times(counts, notable, lost)
                     # Of little data, one thread's planning is most of the work: there is a core for the rest.
-                    now = others if self._cells.rows(*TABLES) <= FEW_ROWS else []
-                    (measures, most), *_ = side_by_side(self._spark, measure, *now)
+                    early = others if self._cells.rows(*TABLES) <= FEW_ROWS else []
+                    (measures, most), *_ = side_by_side(self._spark, measure, *early)
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
             with self._stage(Stage.WRITING, "writing the tables"), plain, directed(self._spark, FOR_TABLES):
                 times = Times(measures, scopes)
@@ -258,7 +258,7 @@ class DayReport:
                     self._spark,
                     lambda: self._write_figures(counts, metrics_of(*times), duplicates_of(notable, lost)),
                     lambda: self._write("histograms", histograms_of(*times), *SCOPE, "metric", lists="buckets"),
-                    *([] if now else others),
+                    *([] if early else others),
                 )
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
                 self._handed_on = handed_on_by(figures, lost_today)

@@ -113,7 +113,7 @@ class DayCells:
         in_doubt = [run_id for run_id, hours in self.by_run.items() if not self.files.run(run_id).hours <= set(hours)]
         if not in_doubt:
             return False
-        limits = limits_of(self.table("values"), are_many=self._times_are_many)
+        limits = limits_of(self.table("values"), are_many=self._are_times_many)
         lacking = self._runs_that_lack(limits, in_doubt)
         for run_id in lacking:
             self.files.distrust(run_id)
@@ -126,7 +126,7 @@ class DayCells:
 
     def _runs_that_lack(self, limits: DataFrame, runs: Sequence[str]) -> list[str]:
         seen = read_table(self._spark, self.files, "values", dict.fromkeys(runs), more=("run",))
-        kept = limits_of(seen, "run", are_many=self._times_are_many).selectExpr(
+        kept = limits_of(seen, "run", are_many=self._are_times_many).selectExpr(
             "run", *SCOPE, *(f"{one}_from AS {one}_kept" for one in LISTED)
         )
         lacks = " OR ".join(f"{one}_kept > {one}_from" for one in LISTED)
@@ -134,7 +134,7 @@ class DayCells:
         return [row["run"] for row in rows]
 
     @property
-    def _times_are_many(self) -> bool:
+    def _are_times_many(self) -> bool:
         values = self.rows("values")
         return values > FEW_ROWS and are_single(values, events=sum(one.events for one in self.hours.values()))
 

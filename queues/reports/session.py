@@ -101,8 +101,9 @@ LEAST_PARTITIONS: Final = 8
 MOST_PARTITIONS: Final = 2_000
 
 
-LISTS_AT_ONCE: Final = 100_000
-"""Of a task. Spark's default, 128, would have most tables sorted before rows are put together."""
+LISTS_AT_ONCE: Final = 25_000
+"""Groups of a task whose lists are gathered in memory, of which Spark keeps no account: of past weeks, the widest, some
+1.5 KiB each. Beyond that, and by default beyond 128, rows are sorted first."""
 
 _FITTED: Final = "spark.taskq.fitPartitions"
 """Ours: whether shuffles follow the bytes of a day. Not with a local master, nor where somebody has set the number."""
@@ -275,7 +276,6 @@ def _anywhere(options: SparkOptions) -> dict[str, str]:
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
-        # Groups of lists are kept as they come, not sorted first, for as many as a task's share of memory can hold.
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": str(LISTS_AT_ONCE),
         # Each action describes its plan for Spark's pages, which took a fifteenth of a small day's report.
         "spark.sql.ui.explainMode": "simple",

@@ -20,6 +20,7 @@ from queues.models import Namespace, Pool, QueueDay, QueuePolicy, ReportDay, Rep
 from queues.pools.ttl_cache import forget_everything
 from queues.services.reporting.failures import BadRangeError, ClaimLostError, ReportFailedError
 from queues.services.reporting.making import day_rows as making_rows
+from queues.services.reporting.making import files as making_files
 from queues.services.reporting.making import loading, upkeep
 from queues.services.reporting.making.claims import claim_day
 from queues.services.reporting.making.loading import Made, Progress
@@ -87,6 +88,17 @@ def test_a_report_becomes_rows_of_namespaces_and_queues(place: Place, orders: Na
     assert row.histograms == {"wait": {"100": 3, "485": 1}}
     assert row.tries == [{"attempt": 1, "outcome": "acked", "jobs": 2}]
     assert row.errors[0]["pattern"] == "timeout after <n> ms"
+
+
+def test_a_histogram_that_is_read_in_parts_is_whole(
+    place: Place, orders: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making_files, "HISTOGRAM_ROWS", 1)
+    place.plan_report(events=10, files=2)
+
+    make(place)
+
+    assert rows()["emails"].histograms == {"wait": {"100": 3, "485": 1}}
 
 
 def test_a_namespace_has_the_errors_of_its_queues(place: Place, orders: Namespace) -> None:

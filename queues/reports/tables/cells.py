@@ -94,7 +94,7 @@ def values_of(events: DataFrame, *, add_up: bool = True) -> DataFrame:
 
 
 def bucket_of(ms: str) -> str:
-    """The bucket of a time ≥ 0 (int); null of null. `ms`: an expression, as the result is one."""
+    """An expression: the bucket of a time ≥ 0 (int); null of null. `ms`: a column's name."""
     # Spark has no function for the length of a number in bits. Half a millisecond keeps logarithms clear of whole
     # numbers: at 2^42 by 2e-13, ten times what a double may be off there. Longer times fall into the last bucket.
     shift = f"(CAST(floor(log2({ms} + 0.5D)) AS int) - {EXACT_BELOW_MS.bit_length() - 2})"

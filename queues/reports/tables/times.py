@@ -96,23 +96,24 @@ def _in_lists(values: DataFrame, cut: Keep, *, tasks: int) -> DataFrame:
     hours = cut(together.agg(*map(f.expr, ("sort_array(collect_list(ms)) AS times", *_sums("1L")))))
     summed = [f"{how}({name}) AS {name}" for name, how in _SUMMED.items()]
     of_hours = ("sort_array(flatten(collect_list(times))) AS times", *summed)
-    days = hours.groupBy(f.col("day").alias("key")).agg(*map(f.expr, of_hours))
+    # As many tasks as there are for hours: lists are not spilled while they grow.
+    days = hours.repartition(tasks, "day").groupBy(f.col("day").alias("key")).agg(*map(f.expr, of_hours))
     # Nearest rank: the least value that at least this share of the values does not exceed.
     ranks = [f"times[CAST((size(times) * {percent}L + 99) DIV 100 AS int) - 1] AS p{percent}" for percent in PERCENTS]
     told = ("key", *_SUMMED, *ranks)
     return _union(hours.selectExpr(*told), days.selectExpr(*told, f"{_HISTOGRAM} AS buckets"))
 
 
-# A list with one element, and that of what becomes of it: so that it is worked out once.
-_ENDS: Final = f"""
-    transform(array(transform(times, ms -> {bucket_of("ms")})), each -> transform(
-        filter(sequence(1, size(each)), place -> place = size(each) OR each[place - 1] != each[place]),
-        place -> struct(each[place - 1] AS bucket, place)))[0]"""
+# `transform(array(x), name -> ...)[0]` gives x a name, so that it is worked out once.
+_RUN_ENDS: Final = f"""
+    transform(array(transform(times, ms -> {bucket_of("ms")})), buckets -> transform(
+        filter(sequence(1, size(buckets)), place -> place = size(buckets) OR buckets[place - 1] != buckets[place]),
+        place -> struct(buckets[place - 1] AS bucket, place)))[0]"""
 _HISTOGRAM: Final = f"""
-    transform(array({_ENDS}), ends -> transform(ends, (end, number) ->
-        struct(end.bucket, CAST(end.place - IF(number = 0, 0, ends[number - 1].place) AS long) AS jobs)))[0]"""
-"""Of `times` in order: (bucket, jobs) in order. Grouping each time with its bucket took twice as long: where queues are
-many, nearly each has a bucket of its own."""
+    transform(array({_RUN_ENDS}), run_ends -> transform(run_ends, (one, number) ->
+        struct(one.bucket, CAST(one.place - IF(number = 0, 0, run_ends[number - 1].place) AS long) AS jobs)))[0]"""
+"""Of `times` in order, at least one and none of them null: (bucket, jobs) in order. Grouping each time with its bucket
+took twice as long: where queues are many, nearly each has a bucket of its own."""
 
 
 def _by_bucket(values: DataFrame, keep: Keep, cut: Keep) -> DataFrame:

@@ -207,10 +207,12 @@ def _figure(figures: Row, name: str) -> Any:
     return value
 
 
+_EXACT: Final = frozenset(f"{metric}_exact" for metric in METRICS)
+
+
 def _short(hour: Row) -> dict[str, Any]:
     """Without what `reading.figures_of_hour` takes for granted."""
-    exact = {f"{metric}_exact" for metric in METRICS}
-    kept = {name: hour[name] for name in FIGURES if (hour[name] is False if name in exact else hour[name])}
+    kept = {name: hour[name] for name in FIGURES if (hour[name] is False if name in _EXACT else hour[name])}
     return {"hour": hour["hour"], **kept} | {
         name: hour[name] for name in ("success_rate", "backlog") if hour[name] == 0
     }

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypedDict, Unpack
+from typing import Any, Final, NamedTuple, TypedDict, TypeVar, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,8 @@ from queues.reports import schema
 from ..failures import BadResultsError
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Kind(StrEnum):
@@ -126,24 +128,17 @@ class ReportFiles:
 
     def read_rows(self, run_id: str, table: str, **which: Unpack[Which]) -> Iterator[dict[str, Any]]:
         """Rows of a table, by the names in the contract; times in ms since 1970. Raises BadResultsError."""
-        names = list(TABLES[table])
-        for batch in self._read(run_id, table, BATCH_ROWS, which):
-            for values in zip(*(_plain(batch[name]).to_pylist() for name in names), strict=True):
-                yield dict(zip(names, values, strict=True))
+        return self._read(run_id, table, which, _rows_of, at_once=BATCH_ROWS)
 
     def read_histograms(self, run_id: str, **which: Unpack[Which]) -> Iterator[tuple[Histogram, dict[int, int]]]:
         """Whose times, and how many by bucket. A histogram may come in parts: it has a row for each bucket, and there
         may be millions. Raises BadResultsError."""
-        for batch in self._read(run_id, "histograms", HISTOGRAM_ROWS, which):
-            lists = [(name, "list") for name in ("bucket", "jobs")]
-            groups = pa.Table.from_batches([batch]).group_by([*SCOPE, "metric"], use_threads=False).aggregate(lists)
-            names = (groups[name].to_pylist() for name in (*SCOPE, "metric"))
-            parts = zip(*names, groups["bucket_list"].to_pylist(), groups["jobs_list"].to_pylist(), strict=True)
-            for pool, namespace, queue, metric, buckets, jobs in parts:
-                yield Histogram(pool, namespace, queue, metric), dict(zip(buckets, jobs, strict=True))
+        return self._read(run_id, "histograms", which, _histograms_of, at_once=HISTOGRAM_ROWS)
 
-    def _read(self, run_id: str, table: str, rows: int, which: Which) -> Iterator[Any]:
-        """The rows that are wanted, so many at a time."""
+    def _read(
+        self, run_id: str, table: str, which: Which, make: Callable[[Any], Iterable[T]], *, at_once: int
+    ) -> Iterator[T]:
+        """What `make` makes of the rows that are wanted, so many `at_once`."""
         queues, local = which.get("queues"), which.get("local")
         names_wanted = None if queues is None else pa.array(sorted(queues), pa.string())
         folder = f"{self._of_run(run_id)}/{f'{local.folder}/' if local else ''}{table}.parquet"
@@ -153,7 +148,8 @@ class ReportFiles:
                 raise BadResultsError(f"the report has no table {table}")
             for name in names:
                 with self.storage.open(f"{folder}/{name}", "rb") as file:
-                    yield from _batches(file, table, rows, which.get("of_hours"), names_wanted)
+                    for batch in _batches(file, table, at_once, which.get("of_hours"), names_wanted):
+                        yield from make(batch)
         except (OSError, LakeError, pa.ArrowException) as error:
             raise BadResultsError(f"the report's table {table} cannot be read: {error}") from error
 
@@ -214,6 +210,21 @@ def _batches(file: Any, table: str, rows: int, of_hours: bool | None, queues: An
         if queues is not None:
             batch = batch.filter(pc.is_in(batch["queue"].cast(pa.string()), value_set=queues))
         yield batch
+
+
+def _rows_of(batch: Any) -> Iterator[dict[str, Any]]:
+    names = batch.schema.names
+    for values in zip(*(_plain(batch[name]).to_pylist() for name in names), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _histograms_of(batch: Any) -> Iterator[tuple[Histogram, dict[int, int]]]:
+    lists = [(name, "list") for name in ("bucket", "jobs")]
+    groups = pa.Table.from_batches([batch]).group_by([*SCOPE, "metric"], use_threads=False).aggregate(lists)
+    names = (groups[name].to_pylist() for name in (*SCOPE, "metric"))
+    parts = zip(*names, groups["bucket_list"].to_pylist(), groups["jobs_list"].to_pylist(), strict=True)
+    for pool, namespace, queue, metric, buckets, jobs in parts:
+        yield Histogram(pool, namespace, queue, metric), dict(zip(buckets, jobs, strict=True))
 
 
 def _plain(column: pa.Array) -> pa.Array:
