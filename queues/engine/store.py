@@ -27,7 +27,7 @@ from .transport.connection import (
     connect_async,
     parse_url,
 )
-from .transport.failures import is_cross_slot, reaching_redis
+from .transport.failures import is_cross_slot, raise_if_cancelled, reaching_redis
 
 
 def open_engine(
@@ -100,9 +100,11 @@ async def open_async_engine(
             if events_memory is None:
                 events_memory = _events_memory_of(await _memory_info_async(client, address))
             joins_slots = address.kind != "cluster" and await _joins_slots(client)
+        raise_if_cancelled()
     except BaseException:
         with contextlib.suppress(Exception):
             await client.aclose()
+        raise_if_cancelled()
         raise
     layout = _layout(meta, partitions, events_memory)
     return AsyncEngine(client, layout, address, joins_slots=joins_slots, replica_wait=wait)

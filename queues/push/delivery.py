@@ -28,6 +28,7 @@ from queues.engine.constants import MEBIBYTE
 from queues.engine.errors import JobNotFoundError, LeaseLostError, LimitReachedError, StoreUnavailableError, TaskqError
 from queues.engine.keys import QueueKeys
 from queues.engine.operation import Operation
+from queues.engine.transport.failures import raise_if_cancelled
 from queues.engine.values import AckOutcome, Consumed, JobState
 from queues.http_client import HttpClientError, HttpFailure, Response
 from queues.http_client.headers import write_headers
@@ -58,6 +59,9 @@ PAUSE_S: Final = 1.0
 
 SETTLE_PAUSE_S: Final = 0.5
 
+CANCEL_AGAIN_S: Final = 1.0
+"""What consumes ends at once, but for a cancellation that got lost on the way."""
+
 
 @dataclass(slots=True)
 class InFlight:
@@ -85,6 +89,8 @@ class EndpointRunner:
         self._has_room = asyncio.Event()
         self._hold_until = 0.0
         self._consuming: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+        """Those that were told to consume no more."""
         self._is_in_trouble = False
         self._policy = EffectivePolicy()
 
@@ -113,10 +119,16 @@ class EndpointRunner:
         """Consume no more. Deliveries go on."""
         if self._consuming is not None:
             self._consuming.cancel()
+            self._ending.add(self._consuming)
+            self._consuming.add_done_callback(self._ending.discard)
             self._consuming = None
 
     async def drain(self, timeout_s: float) -> None:
         """Wait for the deliveries under way; after `timeout_s` give their jobs back, without burning a try."""
+        while self._ending:
+            await asyncio.wait(self._ending, timeout=CANCEL_AGAIN_S)
+            for task in self._ending:
+                task.cancel()
         if self._deliveries:
             await asyncio.wait(self._deliveries, timeout=timeout_s)
         while self._deliveries:
@@ -146,6 +158,7 @@ class EndpointRunner:
 
     async def _consume_for_ever(self) -> None:
         while True:
+            raise_if_cancelled()
             try:
                 count = await self._wait_for_room()
                 await self._take(count)
@@ -189,6 +202,7 @@ class EndpointRunner:
         endpoint = self.endpoint
         engine = await self._context.engine(endpoint.pool)
         self._policy = await self._context.policy(endpoint)
+        raise_if_cancelled()  # what is consumed now, nobody would deliver
         queue = engine.queue(endpoint.namespace, endpoint.queue)
         limit = rate_limit_of(endpoint)
         if limit is None:

@@ -46,6 +46,24 @@ def test_asyncio_opens_the_same_store(redis_url: str) -> None:
     assert open_engine(redis_url).layout.partitions == 3
 
 
+def test_one_cancellation_ends_the_opening_whenever_it_comes(redis_url: str) -> None:
+    """As at the end of a loop, which cancels once and waits: redis-py takes some for a timeout while it connects."""
+
+    async def cancel_after(turns: int) -> bool:
+        opening = asyncio.create_task(open_async_engine(redis_url))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        was_done = opening.done()
+        opening.cancel()
+        await asyncio.wait([opening])
+        if was_done:
+            await opening.result().close()
+        return was_done or opening.cancelled()
+
+    for turns in range(40):
+        assert asyncio.run(cancel_after(turns)), f"after {turns} turns"
+
+
 def test_a_store_that_was_half_made_is_completed(redis_url: str, redis_client: redis.Redis) -> None:
     redis_client.hset(META_KEY, "partitions", 2)
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from queues.engine import JobState, list_limit_keys
+from queues.engine import AsyncEngine, JobState, list_limit_keys
 from queues.http_client import Response
 from queues.models import Namespace, PushEndpoint, QueuePolicy
+from queues.push import service
 from queues.push.service import Pusher
 from queues.push.verdicts import RETRY_AFTER_MAX_S, fallback_delay_ms, judge, read_retry_after
 from queues.services.push.endpoints import rotate_secret
@@ -268,6 +269,37 @@ def test_concurrency_is_bounded_for_all_pushers_together(world: World) -> None:
                 await until(lambda: world.counts() == {}, or_fail="not all were delivered")
         assert sink.most == 3
         assert len(sink.received) == 12
+
+    run_async(test())
+
+
+def test_a_pusher_that_was_told_to_stop_consumes_no_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the one cancellation is lost on the way, as redis-py loses some while it connects."""
+    reach_engine, is_opening = service.async_engine_for, asyncio.Event()
+
+    async def lose_cancellation(pool: str) -> AsyncEngine:
+        is_opening.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(30)
+        return await reach_engine(pool)
+
+    monkeypatch.setattr(service, "peek_async_engine", lambda pool: None)
+    monkeypatch.setattr(service, "async_engine_for", lose_cancellation)
+
+    async def test() -> None:
+        async with listening() as sink:
+            await ask(world.endpoint, sink.url)
+            async with pushing():
+                await is_opening.wait()
+                await ask(world.publish, b"job")
+            left = [task for task in asyncio.all_tasks() if task.get_name().startswith("push ")]
+            for task in left:  # or the loop would wait for it for ever
+                while not task.done():
+                    task.cancel()
+                    await asyncio.wait([task], timeout=0.1)
+            assert left == []
+            assert await ask(world.counts) == {"ready": 1}
+            assert sink.received == []
 
     run_async(test())
 

@@ -11,6 +11,7 @@ each would fill the disk with what the first line says.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import threading
@@ -122,6 +123,16 @@ def _is_lost(error: object) -> bool:
     if isinstance(error, _LOST):
         return True
     return isinstance(error, redis_errors.ResponseError) and str(error).startswith("Protocol error")
+
+
+def raise_if_cancelled() -> None:
+    """Raise CancelledError if the task that runs was told to end and goes on all the same.
+
+    redis-py may take a cancellation for a timeout while it connects, and try once more.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def is_missing_script(error: object) -> bool:

@@ -24,7 +24,7 @@ from redis.exceptions import ConnectionError
 
 from ..operation import Operation, Reply
 from .connection import AsyncClient
-from .failures import connection_error, is_from_replica, same_for_all
+from .failures import connection_error, is_from_replica, raise_if_cancelled, same_for_all
 from .merging import Call, MergedCall, spread
 from .redis_internals import open_connection
 from .replication import ReplicaWait, UnconfirmedError
@@ -146,6 +146,7 @@ class RedisConnection:
         try:
             return await asyncio.shield(connecting)
         except asyncio.CancelledError:
+            raise_if_cancelled()
             if connecting.cancelled():
                 raise ConnectionError("Connection closed") from None
             raise

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..keys import notice_channel
 from ..transport.connection import REPLY_TIMEOUT_S, AsyncClient, StoreAddress, connect, connect_subscriber, parse_url
-from ..transport.failures import reaching_redis
+from ..transport.failures import raise_if_cancelled, reaching_redis
 
 logger = logging.getLogger("taskq.subscription")
 
@@ -89,7 +89,7 @@ class Subscription:
                     logger.warning("subscription lost", extra={"action": "subscribe", "error": str(error)})
             finally:
                 self._established.clear()
-            _raise_if_cancelled()
+            raise_if_cancelled()
             if not self._closed:
                 await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, LONGEST_DELAY_S)
@@ -103,7 +103,7 @@ class Subscription:
                 await connection.send_command("SUBSCRIBE", *self._handlers)
                 for _ in self._handlers:
                     await connection.read_response()
-            _raise_if_cancelled()
+            raise_if_cancelled()
             connection.socket_timeout = None  # from here on silence is no fault
             self._tell_established()
             ear = _Ear()
@@ -132,13 +132,6 @@ class Subscription:
                     handlers[message[1]](message[2])
                 except Exception as error:  # a fault of one hearer must not deafen the others
                     logger.error("message not handled", exc_info=error, extra={"action": "hear"})
-
-
-def _raise_if_cancelled() -> None:
-    """redis-py may take a cancellation for a timeout while it connects, and try once more."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 class _Ear:
