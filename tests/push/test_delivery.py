@@ -18,6 +18,7 @@ import pytest
 from queues.engine import AsyncEngine, JobState, list_limit_keys
 from queues.http_client import Response
 from queues.models import Namespace, PushEndpoint, QueuePolicy
+from queues.pools import async_engine_for
 from queues.push import service
 from queues.push.service import Pusher
 from queues.push.verdicts import RETRY_AFTER_MAX_S, fallback_delay_ms, judge, read_retry_after
@@ -275,13 +276,13 @@ def test_concurrency_is_bounded_for_all_pushers_together(world: World) -> None:
 
 def test_a_pusher_that_was_told_to_stop_consumes_no_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if the one cancellation is lost on the way, as redis-py loses some while it connects."""
-    reach_engine, is_opening = service.async_engine_for, asyncio.Event()
+    is_opening = asyncio.Event()
 
     async def lose_cancellation(pool: str) -> AsyncEngine:
         is_opening.set()
         with suppress(asyncio.CancelledError):
             await asyncio.sleep(30)
-        return await reach_engine(pool)
+        return await async_engine_for(pool)
 
     monkeypatch.setattr(service, "peek_async_engine", lambda pool: None)
     monkeypatch.setattr(service, "async_engine_for", lose_cancellation)
