@@ -287,7 +287,9 @@ def test_the_admins_slow_route_is_out_of_reach() -> None:
 
 @in_one_test("pattern", [r"(a+)+b", r"[a-z]+@", r"\s+$", r'"(?:[^"\\]|\\.)*"', r"\n\s*at "])
 def test_an_expression_that_takes_more_is_found(pattern: str) -> None:
-    assert next(slow_inputs(Expression("here", pattern, 0, anchored=False)), None)
+    expression = Expression("here", pattern, 0, anchored=False)
+    # An input passes by one of four measurements, which a busy machine falsifies now and then.
+    assert any(next(slow_inputs(expression), None) for _ in range(5))
 
 
 @in_one_test(("place", "pattern"), lua_patterns())

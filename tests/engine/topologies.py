@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import time
@@ -22,10 +23,12 @@ SLOTS = 16_384
 
 def free_ports(number: int) -> list[int]:
     """Ports nobody listens on. They and those of a cluster's bus (10,000 above) are lower than those that the system
-    gives to connections: nobody gets one between now and the server's start."""
+    gives to connections, and each process of tests has a thousand of its own: nobody gets one between now and the
+    server's start."""
     ports: list[int] = []
+    first = 11_000 + 1_000 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 10)
     with ExitStack() as stack:
-        for port in range(11_000 + time.time_ns() % 10_000, 22_000):
+        for port in range(first + time.time_ns() % 900, first + 1_000):
             if len(ports) == number:
                 break
             listeners = [stack.enter_context(socket.socket()) for _ in range(2)]
