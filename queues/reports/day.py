@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -32,7 +32,7 @@ from .failures import RowsMissingError, first_words, may_be_damage, unreadable_f
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
 from .hour_cells import TABLES, CellFiles, HourCells, run_of
 from .java_process import java_is_alive, java_times
-from .local_tables import LocalTables, local_pools_with_gaps
+from .local_tables import LocalTables, local_pools_with_gaps, writers_without_times
 from .progress import Progress, Stage, say
 from .reduction import DayCells
 from .seals import executors_check
@@ -41,9 +41,8 @@ from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
 from .tables.comparisons import backlog_of, begun_of
-from .tables.errors import errors_of
 from .tables.figures import figures_of, sums_of
-from .tables.single_events import duplicates_of, lost_leases_of, slow_of, tries_of
+from .tables.single_events import duplicates_of, lost_leases_of
 from .tables.times import are_single, histograms_of, measures_of, metrics_of, scopes_of
 from .warning_texts import damage_text, differences_in, gap_text
 
@@ -247,7 +246,7 @@ class DayReport:
                         rows = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
                         return rows, max(rows.count(), lost.count(), self._cells.rows("counts", "notable"))
 
-                    others = self._without_times(counts, notable, lost)
+                    others = writers_without_times(self._write, counts, notable, lost)
                     # Of little data, one thread's planning is most of the work: there is a core for the rest.
                     early = others if self._cells.rows(*TABLES) <= FEW_ROWS else []
                     (measures, most), *_ = side_by_side(self._spark, measure, *early)
@@ -313,15 +312,6 @@ class DayReport:
         """Leases lost on the day before: from its cells where there are any, else from its events."""
         events = read_events(self._spark, lake=self._lake, files=self._cells_before.missing)
         return lost_leases_of(self._cells_before.table("notable")).union(lost_leases_of(events))
-
-    def _without_times(self, counts: DataFrame, notable: DataFrame, lost: DataFrame) -> list[Callable[[], None]]:
-        """Writers of tables that need no percentiles."""
-        frequency = (f.col("failed") + f.col("dead")).desc()
-        return [
-            lambda: self._write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
-            lambda: self._write("tries", tries_of(counts), *SCOPE, "attempt", "outcome"),
-            lambda: self._write("errors", errors_of(notable, lost), *SCOPE, frequency, "pattern"),
-        ]
 
     def _write_figures(self, counts: DataFrame, metrics: DataFrame, duplicates: DataFrame) -> None:
         """And what has changed in them."""

@@ -8,7 +8,7 @@ of UTC in which the local day ends, and what the queues began with follows from 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import reduce
 from typing import Any, Final
@@ -107,11 +107,7 @@ class LocalTables:
                     lambda: self._write(
                         "histograms", histograms_of(measures, scopes), *SCOPE, "metric", lists="buckets"
                     ),
-                    lambda: self._write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
-                    lambda: self._write("tries", tries_of(counts), *SCOPE, "attempt", "outcome"),
-                    lambda: self._write(
-                        "errors", errors_of(notable, lost), *SCOPE, (f.col("failed") + f.col("dead")).desc(), "pattern"
-                    ),
+                    *writers_without_times(self._write, counts, notable, lost),
                 )
         finally:
             for table in kept:
@@ -301,6 +297,19 @@ class LocalTables:
 
     def _write(self, table: str, rows: DataFrame, *order: Any, lists: str = "") -> None:
         self._output.write_table(self._day, self._prefix + table, rows, *order, lists=lists)
+
+
+def writers_without_times(
+    write: Callable[..., None], counts: DataFrame, notable: DataFrame, lost: DataFrame
+) -> list[Callable[[], None]]:
+    """Of the tables of a day, UTC's or a time zone's, that need no percentiles. `write`: takes the name of a table, its
+    rows, and their order."""
+    frequency = (f.col("failed") + f.col("dead")).desc()
+    return [
+        lambda: write("slow", slow_of(notable), *SCOPE, "metric", "rank"),
+        lambda: write("tries", tries_of(counts), *SCOPE, "attempt", "outcome"),
+        lambda: write("errors", errors_of(notable, lost), *SCOPE, frequency, "pattern"),
+    ]
 
 
 def local_pools_with_gaps(local: LocalDay, gaps: Iterable[Gap]) -> frozenset[str]:
