@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
@@ -46,6 +47,13 @@ FOR_EVENTS: Final = _only(*_OF_ALL_TABLES, *_OF_PLANS)
 FOR_TABLES: Final = _only(*_OF_ALL_TABLES)
 
 Directives = Sequence[Mapping[str, Any]]
+
+
+def begin_with(directives: Directives, *, scratch: Path) -> str:
+    """Options of Java's to follow these directives from its beginning: nothing of Spark's start is worth C2."""
+    file = scratch / "compiler.json"
+    file.write_text(json.dumps(directives))
+    return f' -XX:+UnlockDiagnosticVMOptions "-XX:CompilerDirectivesFile={file}"'
 
 
 def direct(session: SparkSession, directives: Directives) -> bool:

@@ -17,7 +17,7 @@ from .hour_cells import CellFiles, HourCells
 from .hour_tables import read_table, write_table
 from .session import FEW_ROWS, plain_plans, side_by_side
 from .tables.cells import SCOPE, VERSION, counts_of, values_of
-from .tables.single_events import LISTED, limits_of, notable_of
+from .tables.single_events import LISTED, least_of, limits_of, notable_of
 from .tables.times import are_single
 
 EVENTS_OF_GROUP: Final = 200
@@ -95,8 +95,11 @@ class DayCells:
             else:
                 add_up = rows.total() > EVENTS_OF_GROUP * count()
                 measure(add_up=add_up)
-            limits = limits_of(self._of(run_id, "values"), are_many=not add_up)
-            write_table(self.files, run_id, "notable", notable_of(events, limits))
+            limits, least = limits_of(self._of(run_id, "values"), are_many=not add_up), None
+            if rows.total() > FEW_ROWS:
+                least = least_of(limits.persist())
+            write_table(self.files, run_id, "notable", notable_of(events, limits, least=least))
+            limits.unpersist()
         made = [
             HourCells(hour=hour, fingerprint=self._wanted[hour], run_id=run_id, events=events)
             for hour, events in rows.items()

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from queues.spark_settings import is_local, write_properties
 
 from .class_archive import ClassArchive
-from .compiler import FOR_EVENTS, direct
+from .compiler import FOR_EVENTS, begin_with
 from .connect import connect_session
 from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
@@ -229,8 +229,6 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
         try:
             if not options.is_local:
                 _await_executors(session, options)
-            elif not options.is_brief:
-                direct(session, FOR_EVENTS)
             yield session
         finally:
             leaves = archive is not None and archive.is_made
@@ -296,10 +294,13 @@ def _anywhere(options: SparkOptions) -> dict[str, str]:
 
 def _of_process(options: SparkOptions, scratch: Path, log4j: Path, *, more_java: str) -> dict[str, str]:
     """Settings with which the Java process here begins. `more_java`: options of Java's."""
+    compiler = _BRIEF if options.is_brief else _LARGE
+    if options.is_local and not options.is_brief:
+        compiler += begin_with(FOR_EVENTS, scratch=scratch)
     settings = {
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch}"
         f" -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData{_CLASSES}"
-        f"{_BRIEF if options.is_brief else _LARGE}{more_java}",
+        f"{compiler}{more_java}",
         "spark.ui.enabled": "false",
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # half of all calls from Python to Java
         "spark.ui.showConsoleProgress": "false",

@@ -104,7 +104,9 @@ def test_the_cause_of_an_outage_is_two_clicks_away(
     expect(line).to_be_visible(timeout=2_000 * SCENARIOS[name].within_s)
     keep_picture(page, f"outage-{name}-overview-desktop")
 
-    walk.click(line.get_by_role("link", name=outage.step))
+    step = line.get_by_role("link", name=outage.step)
+    expect(step).to_be_visible(timeout=SOON_MS)  # when it started is known once a pump has written it down
+    walk.click(step)
 
     expect(page.locator(outage.where)).to_contain_text(outage.cause)
     assert walk.clicks <= CLICKS_MAX

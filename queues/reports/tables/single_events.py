@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -14,10 +17,11 @@ NOTABLE: Final = ("consumed", "acked", "failed", "dead", "lease_lost")
 """Kinds of events of which some are told of."""
 
 
-def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
-    """Failures, deaths, lost leases, deliveries after the first; and what took as long as `slow.limits_of` says.
+def notable_of(events: DataFrame, limits: DataFrame, *, least: Mapping[str, int | None] | None = None) -> DataFrame:
+    """Failures, deaths, lost leases, deliveries after the first; and what took as long as `limits_of` says.
 
-    With `ms`: what a delivery waited or an acked one ran, if that was so long; else null.
+    With `ms`: what a delivery waited or an acked one ran, if that was so long; else null. `least`: what
+    `least_of(limits)` says, with which most events are passed over before their queue's limit is looked up.
     """
     kind = f.col("kind")
     again = (kind == "consumed") & (f.col("attempt") > 1)
@@ -27,6 +31,9 @@ def notable_of(events: DataFrame, limits: DataFrame) -> DataFrame:
     columns = (*SCOPE, "hour", "kind", "job", "attempt", "at", "worker", "error")
     # Most of an event is its job id: of other kinds it is not read from compacted files, which are sorted by kind.
     candidates = events.where(kind.isin(*NOTABLE))
+    if least is not None:
+        long = (f"kind = '{METRICS[one]}' AND {one}_ms >= {ms}" for one, ms in least.items() if ms is not None)
+        candidates = candidates.where(reduce(or_, map(f.expr, long), told))
     limited = candidates.join(f.broadcast(limits), [*SCOPE], "left").select(
         *columns, f.coalesce(waited, ran).alias("ms")
     )
@@ -64,6 +71,12 @@ def limits_of(values: DataFrame, *by: str, are_many: bool = False) -> DataFrame:
     of_metrics = longer.groupBy(*by, *SCOPE, "metric").agg(f.expr(f"{limit} AS least"))
     kept = [f.min(f.when(f.col("metric") == metric, f.col("least"))).alias(f"{metric}_from") for metric in LISTED]
     return of_metrics.groupBy(*by, *SCOPE).agg(*kept)
+
+
+def least_of(limits: DataFrame) -> dict[str, int | None]:
+    """The least of all queues' limits, by metric; None: no queue has any."""
+    (found,) = limits.agg(*(f.min(f"{metric}_from").alias(metric) for metric in LISTED)).collect()
+    return found.asDict()
 
 
 def slow_of(notable: DataFrame) -> DataFrame:
