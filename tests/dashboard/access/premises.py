@@ -77,7 +77,7 @@ class Premises(Shop):
             NodeRequest(name=NODE, queue="kiln", body=b"x", depends_on=("first-layer",)),
         ]
         self.engine.run(create_workflow(self.engine.layout, SHOP, WORKFLOW, layers))
-        beat(self.engine, WORKER, running=[running(self.ids[JobState.WORKING], queue=QUEUE)], queues={QUEUE: 1})
+        self.work()
         options = EndpointOptions(url="https://hooks.example/of-the-shop")
         save_endpoint(pool=POOL, namespace=SHOP, queue=QUEUE, options=options)
         of_shop = Namespace.objects.get(pool__name=POOL, name=SHOP)
@@ -115,6 +115,10 @@ class Premises(Shop):
         work = [Work(queue=QUEUE, published=DELAYED, waits=[1_237], failed=1, dead=1)]
         told = {QUEUE: {"errors": [error(ERROR)]}, "": {"errors": [error(ERROR, queue=QUEUE)]}}
         report_day(DAY, work, said=told)
+
+    def work(self) -> None:
+        """Have the worker say what it does, which is forgotten sooner than all pages have been looked at."""
+        beat(self.engine, WORKER, running=[running(self.ids[JobState.WORKING], queue=QUEUE)], queues={QUEUE: 1})
 
     def said(self, texts: Mapping[str, str]) -> dict[str, str]:
         """With the ids in it."""

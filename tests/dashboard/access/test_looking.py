@@ -21,6 +21,7 @@ def test_who_may_look_is_shown_it_and_who_may_not_is_shown_nothing(
     shop: Premises, people: People, erin: Client, name: str
 ) -> None:
     """One shop for all of them: nothing of what is shown to some may be kept, and shown to others."""
+    shop.work()
     before = shop.whole_state()
 
     who_may_is_shown_it(shop, people, erin, name)
