@@ -64,11 +64,11 @@ class _Peak:
 
     def _follow(self) -> None:
         while not self._over.wait(LOOK_EVERY_S):
-            self._most = max(self._most, sum(map(_resident, _family(self._pid))))
+            self._most = max(self._most, _resident(_family(self._pid)))
 
 
-def _family(pid: int) -> list[int]:
-    """A process and all below it."""
+def _family(pid: int) -> dict[int, int]:
+    """A process and all below it, parents first: each with its parent."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -77,14 +77,22 @@ def _family(pid: int) -> list[int]:
             except OSError:  # it has ended
                 continue
             parents.setdefault(parent, []).append(int(entry.name))
-    found = [pid]
-    for one in found:
-        found += parents.get(one, [])
+    found, todo = {pid: 0}, [pid]
+    for one in todo:
+        children = parents.get(one, [])
+        found |= dict.fromkeys(children, one)
+        todo += children
     return found
 
 
-def _resident(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
+def _resident(family: dict[int, int]) -> int:
+    """Bytes of all of them. One that is about to run another program has its parent's memory, not as much again."""
+    sizes: dict[int, tuple[int, int]] = {}
+    for pid in family:
+        try:
+            whole, resident, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
+        except OSError:
+            continue
+        sizes[pid] = whole, resident
+    pages = sum(own for pid, (whole, own) in sizes.items() if whole != sizes.get(family[pid], (0, 0))[0])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -285,7 +285,8 @@ def read_batches(storage: Storage, path: str, *, rows: int) -> Iterator[Any]:
         left = whole = footer_of(storage, path, file).rows
         try:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
-            columns = [name for name in arrow_schema().names if name in parquet.schema_arrow.names]
+            there = parquet.schema_arrow.names
+            columns = [name for name in arrow_schema().names if name in there]
             for batch in parquet.iter_batches(batch_size=rows, columns=columns):
                 left -= len(batch)
                 yield completed(batch)

@@ -133,6 +133,8 @@ def completed(batch: Any) -> Any:
     """A `pyarrow.RecordBatch` of a file of any version with the columns and types of the newest one."""
     import pyarrow as pa
 
+    if batch.schema.equals(arrow_schema()):
+        return batch
     names = batch.schema.names
     columns = [
         batch.column(field.name).cast(field.type) if field.name in names else pa.nulls(len(batch), field.type)

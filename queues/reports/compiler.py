@@ -53,7 +53,8 @@ def begin_with(directives: Directives, *, scratch: Path) -> str:
     """Options of Java's to follow these directives from its beginning: nothing of Spark's start is worth C2."""
     file = scratch / "compiler.json"
     file.write_text(json.dumps(directives))
-    return f' -XX:+UnlockDiagnosticVMOptions "-XX:CompilerDirectivesFile={file}"'
+    # Java says how many it has read; standard output is for what the report says.
+    return f' -XX:+DisplayVMOutputToStderr -XX:+UnlockDiagnosticVMOptions "-XX:CompilerDirectivesFile={file}"'
 
 
 def direct(session: SparkSession, directives: Directives) -> bool:

@@ -31,6 +31,7 @@ NOISE: Final = (
     "WARNING: Using incubator modules:",
     "Setting default log level to ",
     "To adjust logging level use ",
+    "2 compiler directives added",
 )
 """Lines begin so that Java and Spark write whatever happens."""
 
