@@ -36,7 +36,7 @@ from .local_tables import LocalTables, local_pools_with_gaps, writers_without_ti
 from .progress import Progress, Stage, say
 from .reduction import DayCells
 from .seals import executors_check
-from .session import FEW_ROWS, fit_partitions, plain_plans, side_by_side
+from .session import FEW_ROWS, cut_off, fit_partitions, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
@@ -315,7 +315,8 @@ class DayReport:
 
     def _write_figures(self, counts: DataFrame, metrics: DataFrame, duplicates: DataFrame) -> None:
         """And what has changed in them."""
-        sums = sums_of(counts).persist()  # or each of the plan's branches that need it would compute it
+        sums = sums_of(counts)
+        sums = cut_off(sums) if self._is_local else sums.persist()
         before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
         self._predecessor = before.report
         anchored = self._anchored(counts, sums, before.backlog)

@@ -34,7 +34,7 @@ from .events import no_rows, read_events
 from .history import Output, figures_of_days
 from .hour_tables import SCHEMAS
 from .reduction import DayCells
-from .session import plain_plans, side_by_side
+from .session import cut_off, plain_plans, side_by_side
 from .tables.cells import DAY, KEY, SCOPE, counts_of, values_of
 from .tables.changes import WEEKS, changes_of
 from .tables.comparisons import backlog_of, begun_of
@@ -123,6 +123,7 @@ class LocalTables:
         pools_with_gaps: Collection[str],
     ) -> None:
         sums = sums_of(since.where("hour IS NOT NULL"))
+        sums = cut_off(sums) if self._is_local else sums
         before = self._begun_with(since, begins_known=begins_known)
         anchored = before.where("backlog_base_known").selectExpr(*SCOPE, "backlog AS anchored")
         begun = begun_of(sums, before, anchored, known=begins_known)

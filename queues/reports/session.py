@@ -94,6 +94,15 @@ def in_one_partition(rows: DataFrame) -> DataFrame:
     return rows.coalesce(1) if partitions == _PLAIN["spark.sql.shuffle.partitions"] else rows.repartition(1)
 
 
+def cut_off(rows: DataFrame) -> DataFrame:
+    """The same rows, but a plan no longer says what they are made of: it may have them twice, and computes them once.
+
+    Spark does not always find a kept table again in a plan that has it twice. Only for a local master: what is cut off
+    cannot be made again, as it may have to be where an executor can be lost.
+    """
+    return rows.localCheckpoint(eager=False)
+
+
 SHARE_BYTES: Final = 16 * MIB
 """Of Parquet files, some hundred thousand events: what one task of a cluster is to have of a shuffle."""
 

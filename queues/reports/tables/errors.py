@@ -66,7 +66,9 @@ def pattern_of(error: Column, lease_lost: Column) -> Column:
     text = f.btrim(f.coalesce(error, f.lit("")), f.lit(patterns.SPACES))
     last = f.substring_index(f.translate(text, "\r", "\n"), "\n", -1)
     named = f.when(text.startswith(patterns.TRACEBACK), last).otherwise(text)
-    line = f.btrim(f.regexp_replace(f.substring(named, 1, patterns.TEXT_MAX), f"[{patterns.SPACES}]+", " "))
+    # Not as one expression: each character would be held against all kinds of space.
+    blanks = f.translate(f.substring(named, 1, patterns.TEXT_MAX), patterns.SPACES, " " * len(patterns.SPACES))
+    line = f.btrim(f.regexp_replace(blanks, " {2,}+", " "))
     beginning = f.substring(f.substring_index(line, " ", patterns.WORDS_MAX), 1, patterns.PATTERN_MAX)
     result = _replace_tokens(f.regexp_replace(beginning, patterns.EMAIL, patterns.EMAIL_PLACEHOLDER))
     # Not `when`: each expression comes once, for Spark would work out again what comes in two branches.

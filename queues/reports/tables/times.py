@@ -13,6 +13,7 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
+from ..session import cut_off
 from .cells import DAY, METRICS, SCOPE, bucket_of
 
 PERCENTS: Final = (50, 90, 95, 99)
@@ -69,9 +70,7 @@ def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Kee
     names = f.broadcast(scopes) if places <= BROADCAST_ROWS else scopes
     # A few small ones beside large ones are not worth another pass.
     most = LISTED_EVENTS if not some_are_large or in_small > LISTED_EVENTS else 0
-    # Spark does not find a kept table again in a plan that has its source twice. But a table that is cut off from what
-    # it was made of cannot be made again, as it may have to be where an executor can be lost.
-    cut: Keep = (lambda rows: rows.localCheckpoint(eager=False)) if is_local else keep
+    cut: Keep = cut_off if is_local else keep
     parts = []
     if most:
         tasks = 1 + in_small // EVENTS_OF_TASK
