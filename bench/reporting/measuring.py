@@ -15,6 +15,8 @@ from typing import Final
 from .days import ROOT
 
 LOOK_EVERY_S: Final = 0.2
+NEARLY: Final = 50
+"""Two numbers are nearly equal if they differ by at most this part of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,7 @@ def _used() -> float:
 
 
 class _Peak:
-    """Follows the memory of a process and all below it. Pages that processes share count for each."""
+    """Follows the memory of a process and all below it. Pages that some share count for each, unless they share all."""
 
     def __init__(self, pid: int) -> None:
         self._pid, self._over, self._most = pid, threading.Event(), 0
@@ -86,13 +88,21 @@ def _family(pid: int) -> dict[int, int]:
 
 
 def _resident(family: dict[int, int]) -> int:
-    """Bytes of all of them. One that is about to run another program has its parent's memory, not as much again."""
-    sizes: dict[int, tuple[int, int]] = {}
-    for pid in family:
-        try:
-            whole, resident, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
-        except OSError:
-            continue
-        sizes[pid] = whole, resident
-    pages = sum(own for pid, (whole, own) in sizes.items() if whole != sizes.get(family[pid], (0, 0))[0])
+    """Bytes of all of them. Java that is about to run another program is there twice for a moment, with one memory."""
+    sizes = {pid: size for pid in family if (size := _size(pid)) is not None}
+    pages = 0
+    for pid, (whole, own) in sizes.items():
+        whole_of_parent, own_of_parent = sizes.get(family[pid], (0, 0))
+        # Nearly: one is read after the other. A fork that has come to write has pages of its own.
+        is_the_same = whole == whole_of_parent and abs(own - own_of_parent) * NEARLY <= own
+        pages += 0 if is_the_same else own
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _size(pid: int) -> tuple[int, int] | None:
+    """Pages of its address space, and those in memory; None: it has ended."""
+    try:
+        whole, own, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
+    except OSError:
+        return None
+    return whole, own

@@ -50,7 +50,8 @@ Directives = Sequence[Mapping[str, Any]]
 
 
 def begin_with(directives: Directives, *, scratch: Path) -> str:
-    """Options of Java's to follow these directives from its beginning: nothing of Spark's start is worth C2."""
+    """Options of Java's to follow these directives from its beginning: nothing of Spark's start is worth C2. Java does
+    not start if it cannot read them, unlike with `direct`."""
     file = scratch / "compiler.json"
     file.write_text(json.dumps(directives))
     # Java says how many it has read; standard output is for what the report says.

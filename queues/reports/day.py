@@ -328,7 +328,8 @@ class DayReport:
         backlog = backlog_of(sums, begun, pools_with_gaps=self._pools_with_gaps)
         self._write("figures", figures_of(sums, metrics, duplicates, backlog), *KEY)
         begun.unpersist()
-        sums.unpersist()
+        if not self._is_local:
+            sums.unpersist()
         today = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
         past = past_figures(self._spark, output=self._output, day=self._day, holidays=self._holidays)
         is_holiday = self._day in self._holidays

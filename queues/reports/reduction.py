@@ -96,10 +96,12 @@ class DayCells:
                 add_up = rows.total() > EVENTS_OF_GROUP * count()
                 measure(add_up=add_up)
             limits, least = limits_of(self._of(run_id, "values"), are_many=not add_up), None
-            if rows.total() > FEW_ROWS:
-                least = least_of(limits.persist())
-            write_table(self.files, run_id, "notable", notable_of(events, limits, least=least))
-            limits.unpersist()
+            try:
+                if rows.total() > FEW_ROWS:
+                    least = least_of(limits.persist())
+                write_table(self.files, run_id, "notable", notable_of(events, limits, least=least))
+            finally:
+                limits.unpersist()
         made = [
             HourCells(hour=hour, fingerprint=self._wanted[hour], run_id=run_id, events=events)
             for hour, events in rows.items()

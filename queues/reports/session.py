@@ -97,8 +97,9 @@ def in_one_partition(rows: DataFrame) -> DataFrame:
 def cut_off(rows: DataFrame) -> DataFrame:
     """The same rows, but a plan no longer says what they are made of: it may have them twice, and computes them once.
 
-    Spark does not always find a kept table again in a plan that has it twice. Only for a local master: what is cut off
-    cannot be made again, as it may have to be where an executor can be lost.
+    Spark does not always find a kept table again in a plan that has it twice. Shuffles that they need are done at once.
+    Only for a local master: what is cut off cannot be made again, as it may have to be where an executor can be lost.
+    Java frees it with the last plan that has it; `unpersist` does not.
     """
     return rows.localCheckpoint(eager=False)
 

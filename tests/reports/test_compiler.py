@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from queues.reports.compiler import FOR_EVENTS, FOR_TABLES, directed
 from queues.reports.java_process import diagnose
+from queues.services.reporting.making.report_process import NOISE
 
 
 def test_directives_hold_for_as_long_as_the_block_lasts(spark: SparkSession) -> None:
@@ -57,3 +58,5 @@ def test_java_of_a_large_day_begins_with_what_is_to_be_compiled(tmp_path: Path) 
     assert "org/apache/spark/sql/catalyst/expressions/*.*" in done.stdout
     assert re.search(r"MaxNodeLimit += 25000 ", done.stdout)
     assert "directives added" not in done.stdout  # where the process that computes tells how far it is
+    (told,) = (line for line in done.stderr.splitlines() if "directives added" in line)
+    assert told.startswith(NOISE)
