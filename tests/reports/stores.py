@@ -146,7 +146,7 @@ def hdfs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     for name in ("core-site.xml", "hdfs-site.xml"):
         (folder / name).write_text(site)
     jar = Path.home() / ".ivy2.5.2" / "jars" / f"org.apache.hadoop_hadoop-client-minicluster-{HADOOP}.jar"
-    java = find_java(scratch=folder) / "bin" / "java"
+    java = find_java(scratch=folder).home / "bin" / "java"
     base: list[str | Path] = [java, "-Xmx256m", "-cp", f"{folder}:{JARS}/*:{jar}"]
     server = "org.apache.hadoop.hdfs.server"
     log = folder / "hdfs.log"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_java_home_comes_before_the_path(tmp_path: Path, monkeypatch: pytest.Mon
     home = make_java(tmp_path / "home", "17.0.2")
     monkeypatch.setenv("JAVA_HOME", str(home))
 
-    assert java.find_java(scratch=tmp_path) == home
+    assert java.find_java(scratch=tmp_path) == (home, home)
 
 
 @pytest.mark.parametrize("home", ["old", "nowhere"])
@@ -44,7 +45,7 @@ def test_a_java_home_that_does_not_do_is_passed_over(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / home))
     path = make_java(tmp_path / "path", "17.0.2")
 
-    assert java.find_java(scratch=tmp_path) == path
+    assert java.find_java(scratch=tmp_path) == (path, path)
 
 
 def test_without_any_java_the_error_says_what_was_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,22 +65,24 @@ def test_a_java_without_sparks_module_gets_a_wrapper_that_leaves_the_option_out(
     small = make_java(tmp_path / "it's small", "21.0.8", whole=False)
     monkeypatch.setenv("JAVA_HOME", str(small))
 
-    home = java.find_java(scratch=tmp_path / "scratch")
+    home, real = java.find_java(scratch=tmp_path / "scratch")
 
     assert home != small
+    assert real == small
     words = ["-Xmx1g", java.VECTOR_MODULE, "a b", "Main"]
     said = subprocess.run([home / "bin" / "java", *words], capture_output=True, text=True, check=True)
     assert said.stdout == "-Xmx1g a b Main\n"
 
 
-def test_the_java_of_the_wheel_runs_with_sparks_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("shutil.which", lambda name: None)
+def test_the_java_of_the_wheel_comes_before_the_path_and_runs_with_sparks_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_java(tmp_path / "path", "26.0.1")
+    monkeypatch.setattr(java, "find_spec", find_spec)
 
-    home = java.find_java(scratch=tmp_path)
+    home = java.find_java(scratch=tmp_path).home
 
     said = subprocess.run(
         [home / "bin" / "java", java.VECTOR_MODULE, "-version"], capture_output=True, text=True, check=True
     )
-    assert 'version "21' in said.stderr
+    assert 'version "25' in said.stderr

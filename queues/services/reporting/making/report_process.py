@@ -32,6 +32,14 @@ NOISE: Final = (
     "Setting default log level to ",
     "To adjust logging level use ",
     "2 compiler directives added",
+    "WARNING: package sun.security.action not in java.base",
+    # Of the run that leaves an archive.
+    "Temporary AOTConfiguration recorded:",
+    "Launching child process ",
+    "Picked up JDK_AOT_VM_OPTIONS:",
+    "Reading AOTConfiguration ",
+    "AOTCache creation is complete:",
+    "Removed temporary AOT configuration file ",
 )
 """Lines begin so that Java and Spark write whatever happens."""
 
