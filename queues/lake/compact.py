@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
@@ -23,17 +23,18 @@ import pyarrow.compute as pc
 from .files import (
     DamagedFileError,
     HourFiles,
-    count_rewritable_rows,
     count_rows,
     hour_folders,
     read_batches,
     read_hour,
+    read_rewritable,
 )
 from .fingerprints import hour_of
+from .footers import Footer
 from .names import STALE_S, compacted_name, is_compacted, is_data, manifest_name, manifest_of, temporary_name
 from .schema import arrow_schema
 from .storage import LakeError, Storage
-from .writer import parquet_writer, remove_stale
+from .writer import ENCODED, parquet_writer, remove_stale
 
 NAMES: Final = ("pool", "namespace", "queue", "kind")
 """Rows are sorted by these columns of text, then by `at`."""
@@ -88,55 +89,57 @@ def _compact_hour(storage: Storage, folder: str) -> CompactionCounts:
     remove_stale(storage, folder, files)
     _remove_taken(storage, folder, files)
     problems: list[tuple[str, str]] = []
-    rows: dict[str, int] = {}
+    footers: dict[str, Footer] = {}
     for name in files.live:
         try:
-            if (count := count_rewritable_rows(storage, f"{folder}/{name}")) is None:
+            if (footer := read_rewritable(storage, f"{folder}/{name}")) is None:
                 problems.append((storage.url(f"{folder}/{name}"), NEWER))
             else:
-                rows[name] = count
+                footers[name] = footer
         except (LakeError, FileNotFoundError) as error:
             url = storage.url(f"{folder}/{name}")
             problems.append((url, str(error).removeprefix(f"{url}: ")))
-    while len(rows) >= 2:
+    while len(footers) >= 2:
         # What earlier compactions have taken must not count either when it turns up: the old manifests will be gone.
-        compacted = compacted_name({*rows, *files.taken})
+        compacted = compacted_name({*footers, *files.taken})
         try:
-            size = _merge(storage, folder, compacted, rows)
+            size = _merge(storage, folder, compacted, footers)
             break
         except FileNotFoundError:  # another compaction was faster
             return CompactionCounts(problems=tuple(problems))
         except DamagedFileError as error:  # the others are merged without it
             name = error.file.url.rpartition("/")[2]
             problems.append((error.file.url, error.file.reason))
-            if rows.pop(name, None) is None:  # the merged file itself
+            if footers.pop(name, None) is None:  # the merged file itself
                 return CompactionCounts(problems=tuple(problems))
         except LakeError as error:
             problems.append((storage.url(folder), str(error)))
             return CompactionCounts(problems=tuple(problems))
     else:
         return CompactionCounts(problems=tuple(problems))
-    content = {"sources": sorted({*rows, *files.taken}), "rows": sum(rows.values())}
+    rows = sum(footer.rows for footer in footers.values())
+    content = {"sources": sorted({*footers, *files.taken}), "rows": rows}
     storage.put(f"{folder}/{manifest_name(compacted)}", json.dumps(content).encode())
     _remove_taken(storage, folder, read_hour(storage, folder))
     return CompactionCounts(
         hours=1,
-        files_before=len(rows),
+        files_before=len(footers),
         files_after=1,
-        rows=sum(rows.values()),
-        bytes_before=sum(files.entries[name].size for name in rows),
+        rows=rows,
+        bytes_before=sum(files.entries[name].size for name in footers),
         bytes_after=size,
         problems=tuple(problems),
     )
 
 
-def _merge(storage: Storage, folder: str, compacted: str, rows: dict[str, int]) -> int:
+def _merge(storage: Storage, folder: str, compacted: str, footers: Mapping[str, Footer]) -> int:
     """Put a file with the rows of all these into place. Its size. Raises LakeError, FileNotFoundError."""
     temporary = f"{folder}/{temporary_name(compacted)}"
     try:
-        _write(storage, temporary, [f"{folder}/{name}" for name in rows])
-        if (found := count_rows(storage, temporary)) != sum(rows.values()):
-            raise LakeError(f"{storage.url(folder)}: merging {sum(rows.values())} events made {found}")
+        _write(storage, temporary, {f"{folder}/{name}": footer for name, footer in footers.items()})
+        rows = sum(footer.rows for footer in footers.values())
+        if (found := count_rows(storage, temporary)) != rows:
+            raise LakeError(f"{storage.url(folder)}: merging {rows} events made {found}")
     except BaseException:
         storage.forget(temporary)
         raise
@@ -144,12 +147,13 @@ def _merge(storage: Storage, folder: str, compacted: str, rows: dict[str, int]) 
     return next(entry.size for entry in storage.list(folder) if entry.name == compacted)
 
 
-def _write(storage: Storage, path: str, sources: Sequence[str]) -> None:
+def _write(storage: Storage, path: str, sources: Mapping[str, Footer]) -> None:
     """Raises LakeError, FileNotFoundError."""
     try:
         with storage.open(path, "wb") as file, parquet_writer(file) as writer:
             for portion in _portions(storage, sources):
-                writer.write_table(portion.take(_order_of(portion)), row_group_size=GROUP_ROWS)
+                rows = portion.take(_order_of(portion)).cast(arrow_schema())
+                writer.write_table(rows, row_group_size=GROUP_ROWS)
     except (LakeError, FileNotFoundError):
         raise
     except Exception as error:  # of a file system, or of pyarrow, whose errors share no base class
@@ -164,21 +168,22 @@ def _order_of(table: Any) -> Any:
 
 def _ranks(column: Any) -> Any:
     """The place of each text among all of the column."""
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = column.combine_chunks()
     return pc.rank(encoded.dictionary, sort_keys="ascending", tiebreaker="dense").take(encoded.indices)
 
 
-def _portions(storage: Storage, sources: Sequence[str]) -> Iterator[Any]:
-    """All rows of the sources, in tables of at most PORTION_ROWS, and a batch."""
+def _portions(storage: Storage, sources: Mapping[str, Footer]) -> Iterator[Any]:
+    """All rows of the sources, in tables of at most PORTION_ROWS, and a batch; texts as dictionaries, one for each
+    column, so that sorting moves numbers."""
     batches: list[Any] = []
-    for path in sources:
-        for batch in read_batches(storage, path, rows=GROUP_ROWS):
+    for path, footer in sources.items():
+        for batch in read_batches(storage, path, rows=GROUP_ROWS, footer=footer, encoded=ENCODED):
             batches.append(batch)
             if sum(len(kept) for kept in batches) >= PORTION_ROWS:
-                yield pa.Table.from_batches(batches).cast(arrow_schema())
+                yield pa.Table.from_batches(batches).unify_dictionaries()
                 batches = []
     if batches:
-        yield pa.Table.from_batches(batches).cast(arrow_schema())
+        yield pa.Table.from_batches(batches).unify_dictionaries()
 
 
 def _remove_taken(storage: Storage, folder: str, files: HourFiles) -> None:

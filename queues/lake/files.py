@@ -267,29 +267,40 @@ def count_rows(storage: Storage, path: str) -> int:
         return footer_of(storage, path, file).rows
 
 
-def count_rewritable_rows(storage: Storage, path: str) -> int | None:
-    """The same; None if a newer version wrote the file, so that this taskq may not know all its columns."""
+def read_rewritable(storage: Storage, path: str) -> Footer | None:
+    """Its footer; None if a newer version wrote the file, so that this taskq may not know all its columns. Raises the
+    same."""
     with storage.open(path, "rb") as file:
         footer = footer_of(storage, path, file)
-        return footer.rows if (footer.version or 0) <= VERSION else None
+        return footer if (footer.version or 0) <= VERSION else None
 
 
-def read_batches(storage: Storage, path: str, *, rows: int) -> Iterator[Any]:
+def read_batches(
+    storage: Storage, path: str, *, rows: int, footer: Footer | None = None, encoded: tuple[str, ...] = ()
+) -> Iterator[Any]:
     """The events in a file, so many at a time, with the newest version's columns, each page's checksum verified.
 
-    Raises DamagedFileError, FileNotFoundError.
+    `footer`: if it has been read. `encoded`: columns of text that come as dictionaries (`encoded_schema`), which is
+    faster where texts are few. Raises DamagedFileError, FileNotFoundError.
     """
     import pyarrow.parquet as pq  # here: processes that do not read files do without its time and memory
 
     with storage.open(path, "rb") as file:
-        left = whole = footer_of(storage, path, file).rows
+        footer = footer or footer_of(storage, path, file)
+        left = whole = footer.rows
         try:
-            parquet = pq.ParquetFile(file, page_checksum_verification=True)
+            parquet = pq.ParquetFile(
+                file,
+                metadata=footer.metadata,
+                read_dictionary=[*encoded],
+                pre_buffer=True,
+                page_checksum_verification=True,
+            )
             there = parquet.schema_arrow.names
             columns = [name for name in arrow_schema().names if name in there]
             for batch in parquet.iter_batches(batch_size=rows, columns=columns):
                 left -= len(batch)
-                yield completed(batch)
+                yield completed(batch, encoded)
         except Exception as error:  # pyarrow's errors share no base class of their own
             reason = f"is damaged: {' '.join(str(error).split())}"
             raise DamagedFileError(storage.url(path), reason, whole) from error

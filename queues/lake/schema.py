@@ -129,15 +129,24 @@ def _is_readable_as(found: Any, wanted: Any) -> bool:
     return bool(found == wanted) or _WIDTHS.get(str(found), 99) < _WIDTHS.get(str(wanted), 0)
 
 
-def completed(batch: Any) -> Any:
-    """A `pyarrow.RecordBatch` of a file of any version with the columns and types of the newest one."""
+def encoded_schema(names: tuple[str, ...]) -> Any:
+    """`arrow_schema` with these columns of text as dictionaries: each text once, and numbers of texts."""
     import pyarrow as pa
 
-    if batch.schema.equals(arrow_schema()):
+    encoded = pa.dictionary(pa.int32(), pa.string())
+    return pa.schema([field.with_type(encoded) if field.name in names else field for field in arrow_schema()])
+
+
+def completed(batch: Any, encoded: tuple[str, ...] = ()) -> Any:
+    """A `pyarrow.RecordBatch` of a file of any version with the columns and types of `encoded_schema`."""
+    import pyarrow as pa
+
+    schema = encoded_schema(encoded)
+    if batch.schema.equals(schema):
         return batch
     names = batch.schema.names
     columns = [
         batch.column(field.name).cast(field.type) if field.name in names else pa.nulls(len(batch), field.type)
-        for field in arrow_schema()
+        for field in schema
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=arrow_schema())
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

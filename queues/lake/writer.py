@@ -34,13 +34,16 @@ MALFORMED_SHOWN: Final = 3
 YOUNG: Final = timedelta(days=1)
 """Days that are no older are never deleted, so that what is drained in time costs no look."""
 
+ENCODED: Final = ("pool", "namespace", "queue", "kind", "worker", "error")
+"""Columns that files have as dictionaries. One of job ids would be as long as the column."""
+
 PARQUET: Final = {
     "compression": "zstd",
-    "use_dictionary": ["pool", "namespace", "queue", "kind", "worker", "error"],
+    "use_dictionary": [*ENCODED],
     "write_statistics": True,
     "write_page_checksum": True,
 }
-"""How files are written. A dictionary of job ids would be as long as the column. Readers verify the checksums."""
+"""How files are written. Readers verify the checksums."""
 
 
 @contextmanager

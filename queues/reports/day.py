@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from queues.lake.appended import read_appended
 from queues.lake.counts import NewestCounts, newest_counts
@@ -30,7 +29,7 @@ from .compiler import FOR_TABLES, directed
 from .events import path_in_lake, read_counts, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
-from .hour_cells import TABLES, CellFiles, HourCells, run_of
+from .hour_cells import TABLES, CellFiles, HourTotals, run_of
 from .java_process import java_is_alive, java_times
 from .local_tables import LocalTables, local_pools_with_gaps, writers_without_times
 from .progress import Progress, Stage, say
@@ -234,7 +233,7 @@ class DayReport:
             before = sum(file.rows for file in self._cells_before.missing)
             with plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=before):
                 counts, notable = self._cells.table("counts"), self._cells.table("notable")
-                done = _count(counts, self._cells.hours)
+                done = _add_up(self._cells.totals)
                 scopes = keep(scopes_of(counts))
                 lost_today = keep(lost_leases_of(notable).distinct())
                 lost = keep(lost_today.union(self._lost_before()).distinct())
@@ -427,21 +426,15 @@ class DayReport:
         return [one.as_dict() for one in found], warnings
 
 
-def _count(counts: DataFrame, hours: Mapping[int, HourCells]) -> Done:
-    """Raises RowsMissingError if there are more or fewer events of an hour than its cells were made of."""
-    aggregates = ("sum(events) AS events", "max(demo) AS demo", "unix_millis(max(last_at)) AS last_at_ms")
-    rows = counts.groupBy("hour", "kind").agg(*map(f.expr, aggregates)).collect()
-    by_hour, by_kind = Counter[int](), Counter[str]()
-    for row in rows:
-        by_hour[row["hour"]] += row["events"]
-        by_kind[row["kind"]] += row["events"]
-    if by_hour != Counter({hour: one.events for hour, one in hours.items()}):
-        raise RowsMissingError(f"cells count {dict(by_hour)} events by hour, and were made of others")
+def _add_up(hours: Sequence[HourTotals]) -> Done:
+    by_kind = Counter[str]()
+    for one in hours:
+        by_kind.update(one.by_kind)
     return Done(
-        events=by_hour.total(),
-        demo=any(row["demo"] for row in rows),
+        events=by_kind.total(),
+        demo=any(one.demo for one in hours),
         by_kind=dict(sorted(by_kind.items())),
-        last_at_ms=max((int(row["last_at_ms"]) for row in rows), default=None),
+        last_at_ms=max((one.last_at_ms for one in hours), default=None),
     )
 
 

@@ -1,7 +1,8 @@
 """Cells of hours as files: a cache, keyed by what the events of an hour rest on (`queues.lake.fingerprints`).
 
     OUT/cells/date=D/run=ID/TABLE.parquet/    what a run made of the hours that it reduced
-    OUT/cells/date=D/run=ID/run.json          which hours, and of each file its size, CRC-32 of the footer, and rows
+    OUT/cells/date=D/run=ID/run.json          what happened in which hours, in all queues together; and of each file
+                                              its size, CRC-32 of the footer, and rows
     OUT/cells/date=D/hour=HH.json             pointer to the run whose cells of that hour count; written last
 
 A pointer that does not fit what the lake has by now is passed over, and so is one whose files are not as they were
@@ -15,10 +16,10 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any, Final, NamedTuple
 
@@ -54,11 +55,29 @@ class HourCells:
     events: int
 
 
+@dataclass(slots=True, kw_only=True)
+class HourTotals:
+    """What happened in an hour, in all queues together. `groups`: rows of counts that say so."""
+
+    by_kind: dict[str, int] = field(default_factory=dict)
+    groups: int = 0
+    demo: bool = False
+    last_at_ms: int = 0
+
+    @property
+    def events(self) -> int:
+        return sum(self.by_kind.values())
+
+
 class CellRun(NamedTuple):
     """The hours that a run has reduced, and the rows of each table."""
 
-    hours: frozenset[int]
+    totals: Mapping[int, HourTotals]
     rows: Counter[str]
+
+    @property
+    def hours(self) -> Set[int]:
+        return self.totals.keys()
 
 
 class CellFiles:
@@ -90,22 +109,47 @@ class CellFiles:
         """What a run has written: nothing, if its files are not as it wrote them."""
         if run_id not in self._runs:
             self._runs[run_id] = self._check_run(run_id)
-        return self._runs[run_id] or CellRun(frozenset(), Counter())
+        return self._runs[run_id] or CellRun({}, Counter())
 
     def distrust(self, run_id: str) -> None:
         """Take the files of a run for damaged from now on."""
         self._runs[run_id] = None
 
-    def write_pointers(self, run_id: str, hours: Iterable[HourCells]) -> None:
-        """From now on these cells of the run count. Raises LakeError."""
+    def totals(self, run_id: str) -> dict[int, HourTotals]:
+        """What the table of counts adds up to that a run has written. Raises LakeError, OSError, ArrowException.
+
+        Read here, batch by batch: a job of Spark's takes many times as long for so few columns.
+        """
+        found: dict[int, HourTotals] = {}
+        with ThreadPoolExecutor(READERS) as threads:
+            for rows in threads.map(self._add_up, self._files(run_id, "counts")):
+                for row in rows:
+                    total = found.setdefault(row["hour"], HourTotals())
+                    total.by_kind[row["kind"]] = total.by_kind.get(row["kind"], 0) + row["events_sum"]
+                    total.groups += row["events_count"]
+                    total.demo |= row["demo_any"]
+                    total.last_at_ms = max(total.last_at_ms, row["last_at_max"])
+        return found
+
+    def _add_up(self, path: str) -> list[dict[str, Any]]:
+        """Events of each hour and kind, and how many rows tell of them."""
+        columns = ("hour", "kind", "events", "demo", "last_at")
+        aggregates = [("events", "sum"), ("events", "count"), ("demo", "any"), ("last_at", "max")]
+        rows: list[dict[str, Any]] = []
+        with self._storage.open(path, "rb") as file:
+            for batch in pq.ParquetFile(file, page_checksum_verification=True).iter_batches(columns=columns):
+                table = pa.table(
+                    {name: batch[name] for name in columns} | {"last_at": batch["last_at"].cast(pa.int64())}
+                )
+                rows += table.group_by(["hour", "kind"]).aggregate(aggregates).to_pylist()
+        return rows
+
+    def write_pointers(self, run_id: str, hours: Iterable[HourCells], totals: Mapping[int, HourTotals]) -> None:
+        """From now on these cells of the run count. `totals`: of the same hours. Raises LakeError."""
         made = sorted(hours, key=lambda one: one.hour)
-        files = {}
-        for table in TABLES:
-            folder = f"{self._run(run_id)}/{table}.parquet"
-            for entry in self._storage.list(folder):
-                if entry.name.endswith(SUFFIX) and entry.name[0] not in "_.":
-                    files[f"{table}.parquet/{entry.name}"] = self._look(f"{folder}/{entry.name}")
-        content = {"hours": [one.hour for one in made], "files": files}
+        paths = [path for table in TABLES for path in self._files(run_id, table)]
+        files = {path.removeprefix(f"{self._run(run_id)}/"): self._look(path) for path in paths}
+        content = {"hours": {str(one.hour): asdict(totals[one.hour]) for one in made}, "files": files}
         self._write(f"{self._run(run_id)}/run.json", content)
         self._runs.pop(run_id, None)
         for one in made:
@@ -162,9 +206,15 @@ class CellFiles:
             rows = Counter[str]()
             for name, (_, _, number) in told["files"].items():
                 rows[name.partition(".")[0]] += number
-            return CellRun(frozenset(map(int, told["hours"])), rows)
-        except (LakeError, OSError, pa.ArrowException, ValueError, KeyError, TypeError):
-            return None
+            return CellRun({int(hour): HourTotals(**total) for hour, total in told["hours"].items()}, rows)
+        except (LakeError, OSError, pa.ArrowException, ValueError, KeyError, TypeError, AttributeError):
+            return None  # or it was written by an earlier version of taskq, without totals
+
+    def _files(self, run_id: str, table: str) -> list[str]:
+        """Raises LakeError."""
+        folder = f"{self._run(run_id)}/{table}.parquet"
+        names = sorted(entry.name for entry in self._storage.list(folder))
+        return [f"{folder}/{name}" for name in names if name.endswith(SUFFIX) and name[0] not in "_."]
 
     def _look(self, path: str) -> list[int]:
         """Size, CRC-32 of the footer and rows of a Parquet file. Raises OSError, LakeError, ArrowException."""

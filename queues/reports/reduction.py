@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from queues.lake.files import DamagedFile, DayFiles, LakeFile
 from queues.lake.fingerprints import hour_fingerprints, hour_of, rows_by_hour
 
 from .events import read_events
 from .failures import RowsMissingError
-from .hour_cells import CellFiles, HourCells
+from .hour_cells import CellFiles, HourCells, HourTotals
 from .hour_tables import read_table, write_table
 from .session import FEW_ROWS, plain_plans, side_by_side
 from .tables.cells import SCOPE, VERSION, counts_of, values_of
@@ -58,6 +57,11 @@ class DayCells:
             found.setdefault(one.run_id, []).append(one.hour)
         return found
 
+    @property
+    def totals(self) -> list[HourTotals]:
+        """What happened in the hours that have cells."""
+        return [self.files.run(one.run_id).totals[hour] for hour, one in self.hours.items()]
+
     def rows(self, *tables: str) -> int:
         """Rows that these tables have at most."""
         return sum(self.files.run(run_id).rows[table] for run_id in self.by_run for table in tables)
@@ -77,13 +81,15 @@ class DayCells:
             return
         events = read_events(self._spark, lake=self._lake, files=live)
         rows = rows_by_hour(live)
+        totals: dict[int, HourTotals] = {}
 
         def count() -> int:
             write_table(self.files, run_id, "counts", counts_of(events))
-            found, groups = self._events_by_hour(run_id)
+            totals.update(self.files.totals(run_id))
+            found = {hour: one.events for hour, one in totals.items()}
             if found != +rows:
                 raise RowsMissingError(f"Spark read {found} events by hour of files that have {+rows}.")
-            return groups
+            return sum(one.groups for one in totals.values())
 
         def measure(*, add_up: bool = True) -> None:
             write_table(self.files, run_id, "values", values_of(events, add_up=add_up))
@@ -106,7 +112,7 @@ class DayCells:
             HourCells(hour=hour, fingerprint=self._wanted[hour], run_id=run_id, events=events)
             for hour, events in rows.items()
         ]
-        self.files.write_pointers(run_id, made)
+        self.files.write_pointers(run_id, made, totals)
         self.hours |= {one.hour: one for one in made}
 
     def distrust_runs_without_slow_jobs(self) -> bool:
@@ -146,9 +152,3 @@ class DayCells:
     def _of(self, run_id: str, table: str) -> DataFrame:
         """All that a run has written."""
         return read_table(self._spark, self.files, table, {run_id: None})
-
-    def _events_by_hour(self, run_id: str) -> tuple[dict[int, int], int]:
-        """Events of each hour, and how many rows tell of them."""
-        sums = (f.sum("events").alias("events"), f.count("*").alias("rows"))
-        hours = self._of(run_id, "counts").groupBy("hour").agg(*sums).collect()
-        return {hour["hour"]: int(hour["events"]) for hour in hours}, sum(hour["rows"] for hour in hours)

@@ -233,7 +233,7 @@ def dying(whole: Callable[..., Any], call: int, *, after: bool) -> Callable[...,
     return die
 
 
-@pytest.mark.parametrize("step", ["read_hour", "count_rewritable_rows", "count_rows", "_merge", "_write"])
+@pytest.mark.parametrize("step", ["read_hour", "read_rewritable", "count_rows", "_merge", "_write"])
 def test_of_two_compactions_at_once_the_slower_one_does_no_harm(
     drained: Drained, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
