@@ -6,15 +6,38 @@ Days are UTC days, but for rows of namespaces that have a time zone. The figures
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from typing import Any, Final
 
+import orjson
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from queues.engine import constants
 
 from .namespace import Namespace
+
+
+class _Encoder(json.JSONEncoder):
+    """Thousands of queues' hours and histograms are written at once: orjson takes a tenth of the time."""
+
+    def encode(self, o: Any) -> str:
+        return orjson.dumps(o, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+class _JSONField(models.JSONField):
+    """As Django's, which it is to migrations."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.encoder = _Encoder
+
+    def deconstruct(self) -> Any:
+        name, _path, args, options = super().deconstruct()
+        del options["encoder"]
+        return name, "django.db.models.JSONField", args, options
+
 
 ALL_QUEUES: Final = ""
 """`queue` of the row that sums up a namespace."""
@@ -239,12 +262,12 @@ class QueueDay(models.Model):
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
 
-    hours = models.JSONField(default=list)
-    histograms = models.JSONField(default=dict)
-    tries = models.JSONField(default=list)
-    errors = models.JSONField(default=list)
-    slowest = models.JSONField(default=list)
-    changes = models.JSONField(default=list)
+    hours = _JSONField(default=list)
+    histograms = _JSONField(default=dict)
+    tries = _JSONField(default=list)
+    errors = _JSONField(default=list)
+    slowest = _JSONField(default=list)
+    changes = _JSONField(default=list)
     flagged = models.PositiveSmallIntegerField(default=0, help_text=_("How many of the changes are out of line."))
 
     objective_s = models.PositiveIntegerField(null=True)

@@ -207,15 +207,16 @@ def _figure(figures: Row, name: str) -> Any:
     return value
 
 
-_EXACT: Final = frozenset(f"{metric}_exact" for metric in METRICS)
+_EXACT: Final = tuple(f"{metric}_exact" for metric in METRICS)
+_NUMBERS: Final = tuple(name for name in FIGURES if name not in _EXACT)
 
 
 def _short(hour: Row) -> dict[str, Any]:
     """Without what `reading.figures_of_hour` takes for granted."""
-    kept = {name: hour[name] for name in FIGURES if (hour[name] is False if name in _EXACT else hour[name])}
-    return {"hour": hour["hour"], **kept} | {
-        name: hour[name] for name in ("success_rate", "backlog") if hour[name] == 0
-    }
+    kept: dict[str, Any] = {"hour": hour["hour"]}
+    kept |= {name: value for name in _NUMBERS if (value := hour[name])}
+    kept |= {name: False for name in _EXACT if hour[name] is False}
+    return kept | {name: hour[name] for name in ("success_rate", "backlog") if hour[name] == 0}
 
 
 def _judge(row: QueueDay, waits: Mapping[int, int]) -> None:
