@@ -24,14 +24,14 @@ from queues.engine import (
 )
 from queues.engine.keys import partition_keys
 from queues.engine.operations.maintain import reclaim
-from queues.models import Incident, IncidentKind, Namespace, Pool, QueuePolicy, ReportDay, ReportState
+from queues.models import Incident, IncidentKind, IncidentSeverity, Namespace, Pool, QueuePolicy, ReportDay, ReportState
 from queues.pools.ttl_cache import forget_recent
 from queues.services.incident_watch import pool_findings
 from queues.services.incident_watch.pool_findings import look_at_pool
 from queues.services.incident_watch.report_findings import look_at_reports
 from queues.services.incident_watch.watch import look_around
 from queues.services.incidents.findings import Finding
-from queues.services.incidents.severity import AT_REST_SHARE
+from queues.services.incidents.severity import AT_REST_SHARE, severity_of
 from queues.services.queues.objectives import OBJECTIVE_S
 from queues.services.queues.visible_queues import PUMP_SILENT_MS, read_pool_survey, read_pool_surveys
 from tests.support.waiting import wait_until
@@ -262,14 +262,18 @@ def test_a_redis_that_is_almost_full_is_found(
 
 def test_events_that_were_dropped_are_found_for_a_day(engine: Engine, surveyor: Surveyor, people: People) -> None:
     counters, now_ms = partition_keys(0)["counters"], now_of(engine)
-    engine.client.hset(counters, "events_dropped_at", now_ms - pool_findings.EVENTS_DROPPED_MS - 1)
+    long_ago_ms = now_ms - pool_findings.EVENTS_DROPPED_MS - 1
+    engine.client.hset(partition_keys(1)["counters"], mapping={"events_dropped": 50, "events_dropped_at": long_ago_ms})
+    engine.client.hset(counters, mapping={"events_dropped": 40, "events_dropped_at": long_ago_ms})
     surveyor.look()
     assert find() == ()
-    engine.client.hset(counters, "events_dropped_at", now_ms - 60_000)
+    told = {"events_dropped": 43, "events_dropped_before": 40, "events_dropped_at": now_ms - 60_000}
+    engine.client.hset(counters, mapping=told)
 
     (found,) = find()
 
-    assert found.kind is IncidentKind.EVENTS_DROPPED
+    assert (found.kind, found.size) == (IncidentKind.EVENTS_DROPPED, 3)
+    assert severity_of(found, now=found.since) is IncidentSeverity.WARNING
     assert 60 <= int(str(found.facts["ago_s"])) < 120
 
 

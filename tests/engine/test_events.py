@@ -10,6 +10,7 @@ import pytest
 from queues.engine import (
     Engine,
     FullStreams,
+    PartitionLoad,
     PublishOptions,
     ack,
     ack_attempt,
@@ -21,6 +22,7 @@ from queues.engine import (
     fail,
     finish_drain,
     open_engine,
+    partition_load,
     pause,
     peek,
     plan_drain,
@@ -372,6 +374,26 @@ def test_the_cap_holds_when_large_entries_come_after_many_small_ones(redis_url: 
 
     assert most <= cap
     assert world.client.memory_usage(world.queue.select(("events",))[0], samples=0) <= cap
+    world.engine.close()
+
+
+def test_drops_are_counted_anew_after_a_day_without_any(redis_url: str) -> None:
+    world = capped(redis_url, 100_000)
+    counters = world.queue.select(("counters",))[0]
+
+    def drop() -> PartitionLoad:
+        for _ in range(4):
+            world.publish(*[b"x"] * 1_000)
+        return world.run(partition_load(world.queue.partition))
+
+    first, second = drop(), drop()
+    world.client.hincrby(counters, "events_dropped_at", -2 * 86_400_000)
+    third, fourth = drop(), drop()
+
+    assert first.events_dropped_lately == first.events_dropped > 0
+    assert second.events_dropped_lately == second.events_dropped > first.events_dropped
+    assert third.events_dropped_lately == third.events_dropped - second.events_dropped > 0
+    assert fourth.events_dropped_lately == fourth.events_dropped - second.events_dropped
     world.engine.close()
 
 

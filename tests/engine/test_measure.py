@@ -114,12 +114,13 @@ def test_a_partition_tells_how_far_it_is_behind(world: World) -> None:
 
 
 def test_events_that_were_dropped_are_counted(world: World) -> None:
-    told = {"events_bytes": 5, "events_dropped": 2, "events_dropped_at": 7}
+    told = {"events_bytes": 5, "events_dropped": 9, "events_dropped_before": 7, "events_dropped_at": 8}
     world.client.hset(partition_keys(0)["counters"], mapping=told)
 
     found = world.run(partition_load(0, now_ms=world.now_ms))
 
-    assert (found.events_bytes, found.events_dropped, found.events_dropped_at_ms) == (5, 2, 7)
+    assert (found.events_bytes, found.events_dropped, found.events_dropped_lately) == (5, 9, 2)
+    assert found.events_dropped_at_ms == 8
 
 
 def test_the_age_of_the_oldest_event_that_was_not_drained_is_told(world: World) -> None:

@@ -37,6 +37,7 @@ EXAMPLES: tuple[tuple[str, str, int, float, float, IncidentSeverity], ...] = (
     ("Redis away, nobody knows how many jobs", "redis_away", 0, 1, 1.0, CRITICAL),
     ("no pump, nothing to move", "pump_away", 0, 2, 1.0, WARNING),
     ("no pump, 2,000 delayed jobs", "pump_away", 2_000, 0.5, 1.0, CRITICAL),
+    ("three events dropped just now", "events_dropped", 3, 0, 1.0, WARNING),
     ("a million events dropped", "events_dropped", 1_000_000, 60, 1.0, WARNING),
 )
 """What, kind, jobs, minutes, share failing, severity."""

@@ -8,8 +8,8 @@
 -- ARGV
 --   now_ms       ms or ""
 -- REPLIES
---   ok           now queues due_behind ends_behind bytes dropped dropped_at undrained   behind: ms since the earliest entry's time,
---                or 0; at: ms, or 0; undrained: ms since the oldest event that is in the stream, or 0
+--   ok           now queues due_behind ends_behind bytes dropped dropped_lately dropped_at undrained   behind: ms since the earliest entry's time,
+--                or 0; lately: since there was a day without drops; at: ms, or 0; undrained: ms since the oldest event that is in the stream, or 0
 local function behind(index)
   local head = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
   return head[2] and math.max(0, now - tonumber(head[2])) or 0
@@ -21,6 +21,7 @@ local function undrained()
   return oldest and math.max(0, now - tonumber(string.match(oldest[1], '^%d+'))) or 0
 end
 
-local stream = redis.call('HMGET', counters, 'events_bytes', 'events_dropped', 'events_dropped_at')
+local stream = redis.call('HMGET', counters, 'events_bytes', 'events_dropped', 'events_dropped_before', 'events_dropped_at')
+local dropped = tonumber(stream[2] or 0)
 return {'ok', now, redis.call('ZCARD', queues), behind(due), behind(ends),
-  tonumber(stream[1] or 0), tonumber(stream[2] or 0), tonumber(stream[3] or 0), undrained()}
+  tonumber(stream[1] or 0), dropped, dropped - tonumber(stream[3] or 0), tonumber(stream[4] or 0), undrained()}

@@ -31,13 +31,15 @@ _PROBE = load("write_probe")
 class PartitionLoad:
     """`due_behind_ms`, `ends_behind_ms`: how long ago the earliest due time, or end of a lease or retention, was
     and has not been attended to; 0 if there is none. `events_*`: memory that its stream takes, in bytes; how many
-    events its cap has dropped, and when the last of them (0: never); age of the oldest one that was not drained."""
+    events its cap has dropped, how many of them since the latest day on which it dropped none (`lately`), and when the
+    last of them (0: never); age of the oldest one that was not drained."""
 
     queues: int
     due_behind_ms: int
     ends_behind_ms: int
     events_bytes: int
     events_dropped: int
+    events_dropped_lately: int
     events_dropped_at_ms: int
     events_oldest_ms: int
 
@@ -63,13 +65,14 @@ def partition_load(partition: int, *, now_ms: int | None = None) -> Operation[Pa
     """How one partition is doing."""
 
     def decode(reply: Reply) -> PartitionLoad:
-        _, queues, due_behind, ends_behind, held, dropped, dropped_at, oldest = expect_ok(_PARTITION, reply)
+        _, queues, due_behind, ends_behind, held, dropped, lately, dropped_at, oldest = expect_ok(_PARTITION, reply)
         return PartitionLoad(
             queues=queues,
             due_behind_ms=due_behind,
             ends_behind_ms=ends_behind,
             events_bytes=held,
             events_dropped=dropped,
+            events_dropped_lately=lately,
             events_dropped_at_ms=dropped_at,
             events_oldest_ms=oldest,
         )

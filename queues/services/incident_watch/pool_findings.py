@@ -31,7 +31,8 @@ MEMORY_SHARE: Final = 0.9
 """Of the bound that is set for a Redis, if one is."""
 
 EVENTS_DROPPED_MS: Final = 86_400_000
-"""For so long after events were dropped they are an incident: the day's report lacks them."""
+"""For so long after events were dropped they are an incident: the day's report lacks them. After so long without drops
+`events_dropped_lately` begins anew (queues/engine/lua/lib/events.lua)."""
 
 REDIS_KINDS: Final = frozenset({IncidentKind.REDIS_AWAY, IncidentKind.REDIS_UNUSABLE})
 PUMP_KINDS: Final = frozenset({IncidentKind.PUMP_AWAY, IncidentKind.PUMP_LATE, IncidentKind.EVENTS_DROPPED})
@@ -115,13 +116,17 @@ def find_in_pool(survey: PoolSurvey, *, now: datetime) -> Iterator[Finding]:
             since=now,
             facts={"percent": int(share * 100)},
         )
-    dropped_at_ms = max((part.events_dropped_at_ms for part in survey.partitions), default=0)
-    ago_ms = max(0, survey.read_at_ms - dropped_at_ms)
-    if dropped_at_ms and ago_ms < EVENTS_DROPPED_MS:
+    dropped = [
+        part
+        for part in survey.partitions
+        if part.events_dropped_at_ms and survey.read_at_ms - part.events_dropped_at_ms < EVENTS_DROPPED_MS
+    ]
+    if dropped:
+        ago_ms = max(0, survey.read_at_ms - max(part.events_dropped_at_ms for part in dropped))
         yield Finding(
             kind=IncidentKind.EVENTS_DROPPED,
             pool=pool,
-            size=sum(part.events_dropped for part in survey.partitions),
+            size=sum(part.events_dropped_lately for part in dropped),
             since=now - timedelta(milliseconds=ago_ms),
             facts={"ago_s": ago_ms // 1_000},
         )

@@ -11,8 +11,8 @@ the job-minute: 300 jobs that wait for a minute, or five that wait for an hour.
     info        less
 
 What concerns a whole pool stops jobs that nobody could count, so it counts as FLOORS jobs at least. Kinds in which no
-job is harmed have a ceiling (CEILINGS), and a Redis that does not answer a least time (UNANSWERED_MINUTES). The table
-of examples is in `docs/incidents.md`.
+job is harmed have a ceiling (CEILINGS), lost data has a least severity (LEAST), and a Redis that does not answer a
+least time (UNANSWERED_MINUTES). The table of examples is in `docs/incidents.md`.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ CEILINGS: Final[Mapping[IncidentKind, IncidentSeverity]] = {
     IncidentKind.REPORT_FAILED: IncidentSeverity.WARNING,
 }
 
+LEAST: Final[Mapping[IncidentKind, IncidentSeverity]] = {IncidentKind.EVENTS_DROPPED: IncidentSeverity.WARNING}
+"""Never less severe, however few it concerns: dropped events do not come back, and the day's figures are wrong."""
+
 _UNANSWERED_KINDS: Final = frozenset({IncidentKind.REDIS_AWAY, IncidentKind.REDIS_UNUSABLE})
 
 RANKS: Final[Mapping[str, int]] = {severity.value: rank for rank, severity in enumerate(IncidentSeverity)}
@@ -80,7 +83,8 @@ def severity_of(
     if RANKS[found] > RANKS[before]:
         found = min(_by_impact(2 * impact), found, key=lambda severity: RANKS[severity])
     ceiling = CEILINGS.get(finding.kind, found)
-    return max(found, ceiling, finding.ceiling, key=lambda severity: RANKS[severity])
+    at_most = max(found, ceiling, finding.ceiling, key=lambda severity: RANKS[severity])
+    return min(at_most, LEAST.get(finding.kind, at_most), key=lambda severity: RANKS[severity])
 
 
 def _by_impact(impact: float) -> IncidentSeverity:

@@ -1652,6 +1652,10 @@ repeat
     until freed >= added_2 or held - freed <= most_5 or #found_8 < 100
     redis.call('XTRIM', KEYS[24], 'MAXLEN', redis.call('XLEN', KEYS[24]) - entries_3)
     redis.call('HINCRBY', KEYS[25], 'events_bytes', -freed)
+    local known_2 = redis.call('HMGET', KEYS[25], 'events_dropped', 'events_dropped_at')
+    if known_2[1] and now - tonumber(known_2[2] or 0) >= 86400000 then
+     redis.call('HSET', KEYS[25], 'events_dropped_before', known_2[1])
+    end
     redis.call('HINCRBY', KEYS[25], 'events_dropped', dropped)
     redis.call('HSET', KEYS[25], 'events_dropped_at', string.format('%d', now))
    end

@@ -1391,6 +1391,10 @@ repeat
     until freed_2 >= added_3 or held_5 - freed_2 <= most_7 or #found_3 < 100
     redis.call('XTRIM', KEYS[30], 'MAXLEN', redis.call('XLEN', KEYS[30]) - entries_6)
     redis.call('HINCRBY', KEYS[31], 'events_bytes', -freed_2)
+    local known = redis.call('HMGET', KEYS[31], 'events_dropped', 'events_dropped_at')
+    if known[1] and now - tonumber(known[2] or 0) >= 86400000 then
+     redis.call('HSET', KEYS[31], 'events_dropped_before', known[1])
+    end
     redis.call('HINCRBY', KEYS[31], 'events_dropped', dropped)
     redis.call('HSET', KEYS[31], 'events_dropped_at', string.format('%d', now))
    end

@@ -14,7 +14,8 @@ local function undrained()
  local oldest = redis.call('XRANGE', KEYS[5], '-', '+', 'COUNT', 1)[1]
  return oldest and math.max(0, now - tonumber(string.match(oldest[1], '^%d+'))) or 0
 end
-local stream = redis.call('HMGET', KEYS[4], 'events_bytes', 'events_dropped', 'events_dropped_at')
+local stream = redis.call('HMGET', KEYS[4], 'events_bytes', 'events_dropped', 'events_dropped_before', 'events_dropped_at')
+local dropped = tonumber(stream[2] or 0)
 return {
  'ok',
  now,
@@ -22,7 +23,8 @@ return {
  behind(KEYS[2]),
  behind(KEYS[3]),
  tonumber(stream[1] or 0),
- tonumber(stream[2] or 0),
- tonumber(stream[3] or 0),
+ dropped,
+ dropped - tonumber(stream[3] or 0),
+ tonumber(stream[4] or 0),
  undrained(),
 }

@@ -316,6 +316,10 @@ repeat
    until freed >= added_2 or held - freed <= most_3 or #found_2 < 100
    redis.call('XTRIM', KEYS[10], 'MAXLEN', redis.call('XLEN', KEYS[10]) - entries_3)
    redis.call('HINCRBY', KEYS[11], 'events_bytes', -freed)
+   local known = redis.call('HMGET', KEYS[11], 'events_dropped', 'events_dropped_at')
+   if known[1] and now - tonumber(known[2] or 0) >= 86400000 then
+    redis.call('HSET', KEYS[11], 'events_dropped_before', known[1])
+   end
    redis.call('HINCRBY', KEYS[11], 'events_dropped', dropped)
    redis.call('HSET', KEYS[11], 'events_dropped_at', string.format('%d', now))
   end

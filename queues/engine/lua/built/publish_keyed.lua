@@ -434,6 +434,10 @@ repeat
    until freed >= added_3 or held_2 - freed <= most_2 or #found < 100
    redis.call('XTRIM', KEYS[16], 'MAXLEN', redis.call('XLEN', KEYS[16]) - entries)
    redis.call('HINCRBY', KEYS[17], 'events_bytes', -freed)
+   local known = redis.call('HMGET', KEYS[17], 'events_dropped', 'events_dropped_at')
+   if known[1] and now - tonumber(known[2] or 0) >= 86400000 then
+    redis.call('HSET', KEYS[17], 'events_dropped_before', known[1])
+   end
    redis.call('HINCRBY', KEYS[17], 'events_dropped', dropped)
    redis.call('HSET', KEYS[17], 'events_dropped_at', string.format('%d', now))
   end

@@ -673,6 +673,10 @@ repeat
    until freed >= added_2 or held - freed <= most_7 or #found_4 < 100
    redis.call('XTRIM', KEYS[19], 'MAXLEN', redis.call('XLEN', KEYS[19]) - entries)
    redis.call('HINCRBY', KEYS[20], 'events_bytes', -freed)
+   local known = redis.call('HMGET', KEYS[20], 'events_dropped', 'events_dropped_at')
+   if known[1] and now - tonumber(known[2] or 0) >= 86400000 then
+    redis.call('HSET', KEYS[20], 'events_dropped_before', known[1])
+   end
    redis.call('HINCRBY', KEYS[20], 'events_dropped', dropped_3)
    redis.call('HSET', KEYS[20], 'events_dropped_at', string.format('%d', now))
   end

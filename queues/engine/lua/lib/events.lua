@@ -35,6 +35,10 @@ local function trim_events(held, most, added)
   until freed >= added or held - freed <= most or #found < TRIM_BATCH
   redis.call('XTRIM', events, 'MAXLEN', redis.call('XLEN', events) - entries)
   redis.call('HINCRBY', counters, 'events_bytes', -freed)
+  local known = redis.call('HMGET', counters, 'events_dropped', 'events_dropped_at')
+  if known[1] and now - tonumber(known[2] or 0) >= DAY_MS then
+    redis.call('HSET', counters, 'events_dropped_before', known[1]) -- an incident that is over: the next one counts from here
+  end
   redis.call('HINCRBY', counters, 'events_dropped', dropped)
   redis.call('HSET', counters, 'events_dropped_at', string.format('%d', now))
 end
