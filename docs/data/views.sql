@@ -2,6 +2,8 @@
 --
 --   SET VARIABLE lake = 'var/lake';            a directory, or a URL that DuckDB opens
 --   SET VARIABLE first_day = DATE '2026-11-01';  optional, as is last_day: read only files of these days
+--   SET VARIABLE damaged = 'damaged.txt';      optional: leave out the files that `python -m queues.lake LAKE --list
+--                                              damaged.txt` found damaged, for DuckDB checks no checksums
 --   .read docs/data/views.sql
 --
 -- The list of files is made when this script runs: run it again to see newer ones.
@@ -58,8 +60,13 @@ taken_ranges AS (
            (range.last_ms::HUGEINT, range.last_seq::HUGEINT) AS last_entry
     FROM taken WHERE range.stream <> ''
 ),
+damaged AS ( -- without a list the pattern matches no file
+    SELECT unnest(string_split(content, chr(10))) AS path
+    FROM read_text(coalesce(getvariable('damaged'), getvariable('lake') || '/_no-list-of-damaged-files-*'))
+),
 judged AS (
-    SELECT file, folder[6:15]::DATE AS date, folder[-2:]::INTEGER AS hour,
+    SELECT file, replace(folder, '\', '/') || '/' || name AS path,
+           folder[6:15]::DATE AS date, folder[-2:]::INTEGER AS hour,
            CASE
                WHEN (folder, name) IN (SELECT (folder, name) FROM taken) THEN 'is in a compacted file'
                WHEN regexp_matches(name, '^compact-[0-9a-f]{20}\.parquet$') THEN
@@ -78,7 +85,10 @@ judged AS (
            END AS reason
     FROM there
 )
-SELECT file, date, hour, reason IS NULL AS counts, reason FROM judged ORDER BY file;
+SELECT file, date, hour, why IS NULL AS counts, why AS reason
+FROM (SELECT *, CASE WHEN reason IS NULL AND path IN (SELECT path FROM damaged) THEN 'is damaged' ELSE reason END AS why
+      FROM judged)
+ORDER BY file;
 
 SET VARIABLE files = (SELECT list(file ORDER BY file) FROM lake_files WHERE counts);
 SELECT CASE WHEN getvariable('files') IS NULL

@@ -22,6 +22,8 @@ from queues.lake.schema import arrow_schema
 from queues.lake.storage import LakeError, Storage
 from queues.lake.writer import Writer
 
+from .test_views import open_lake
+
 DAY = date(2030, 3, 17)
 AT_MS = 1_900_000_000_000
 FLIPS = 400
@@ -216,3 +218,31 @@ def test_the_command_reads_all_days_and_names_damaged_files(drained: Path, capsy
     ]
     assert main(["nosuch://lake"]) == 2
     assert "nosuch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["drained", "compacted"])
+def test_views_leave_out_exactly_the_files_that_the_check_lists(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake: Path = request.getfixturevalue(kind)
+    damaged, listing = only_file(lake), tmp_path / "damaged.txt"
+    flip_in_the_middle(damaged)
+    write(lake, first=AT_MS + 5_000, rows=7)
+
+    assert main([str(lake), "--list", str(listing)]) == 1
+    assert f"file://{damaged}: is damaged" in capsys.readouterr().out
+    assert listing.read_text() == f"{damaged.relative_to(lake)}\n"
+
+    views = open_lake(lake, damaged=str(listing))
+    assert views.execute("SELECT count(*), min(entry_ms) FROM events").fetchall() == [(7, AT_MS + 5_000)]
+    found = views.execute("SELECT file, reason FROM lake_files WHERE NOT counts AND reason = 'is damaged'").fetchall()
+    assert found == [(str(damaged), "is damaged")]
+
+
+def test_a_check_that_finds_nothing_empties_the_list(drained: Path, tmp_path: Path) -> None:
+    listing = tmp_path / "damaged.txt"
+    listing.write_text("date=2030-03-17/hour=16/an-earlier-one.parquet\n")
+
+    assert main([str(drained), "--list", str(listing)]) == 0
+    assert listing.read_text() == ""
+    assert open_lake(drained, damaged=str(listing)).execute("SELECT count(*) FROM events").fetchall() == [(300,)]

@@ -124,6 +124,7 @@ def test_the_notebook_finds_the_bad_deploy(notebook: Ran) -> None:
     assert f"{worst:%A} {worst}: " in notebook.printed
     assert f"of 8 queues, {PLAN.first} to {DAY}" in notebook.printed
     assert "gaps: 0" in notebook.printed
+    assert " events; 0 damaged" in notebook.printed.splitlines()[0]
 
 
 def test_the_notebook_draws_something_in_each_chart(notebook: Ran) -> None:
