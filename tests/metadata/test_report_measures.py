@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import re
+from datetime import time, timedelta
 from typing import Any
 
 import pytest
@@ -13,11 +14,14 @@ from queues.api.metrics.page import add_reports
 from queues.models import LakeMeasurement, ReportState
 from queues.services.reporting.reading.days import yesterday
 from queues.services.reporting.reading.measures import read_measures
+from tests.package.wheel import ROOT
 from tests.support.exposition import read_page
 
 from .reporting import add_day
 
 pytestmark = pytest.mark.django_db
+
+NIGHT = time(0, 10)
 
 
 def shown() -> dict[str, dict[str, float]]:
@@ -67,6 +71,36 @@ def test_age_time_and_difference_are_of_the_newest_report_of_a_whole_day() -> No
         "lake_bytes": {"": 12_345},
         "report_state": {"done": 0, "running": 0, "failed": 0, "missing": 1},
     }
+
+
+def overdue_after_s() -> int:
+    """As the shipped alert has it."""
+    rules = (ROOT / "docs" / "prometheus" / "alerts.yml").read_text(encoding="utf-8")
+    (bound,) = re.findall(r"expr: max\(taskq_report_age_seconds\) > (\d+)$", rules, re.MULTILINE)
+    return int(bound)
+
+
+@pytest.mark.parametrize(
+    ("first_day", "report_at", "is_overdue"),
+    [(0, NIGHT, None), (-1, NIGHT, False), (-3, NIGHT, True), (-3, None, None), (None, NIGHT, None)],
+)
+def test_a_report_is_overdue_also_where_none_was_ever_made(
+    first_day: int | None, report_at: time | None, is_overdue: bool | None, settings: Any
+) -> None:
+    settings.TASKQ_REPORT_AT = report_at
+    today = yesterday() + timedelta(days=1)
+    add_day(today, complete=False, reported_at=timezone.now())
+    LakeMeasurement.objects.create(
+        measured_at=timezone.now(),
+        bytes=1,
+        files=1,
+        days=1,
+        first_day=None if first_day is None else today + timedelta(days=first_day),
+    )
+
+    age = shown().get("report_age_seconds")
+
+    assert (age and age[""] > overdue_after_s()) is is_overdue
 
 
 @pytest.mark.parametrize("state", ReportState.values)

@@ -104,7 +104,12 @@ LAKE_DIFFERENCE: Final = _metric(
     "Events of the newest reported day that the lake lacks by Redis's own count; below 0: too many.",
 )
 LAKE_SIZE: Final = _metric("gauge", "lake_bytes", (), "What the event lake held when a pump measured it last.")
-REPORT_AGE: Final = _metric("gauge", "report_age_seconds", (), "Since the newest report of a whole day was made.")
+REPORT_AGE: Final = _metric(
+    "gauge",
+    "report_age_seconds",
+    (),
+    "Since the newest report of a whole day was made; if none ever was, since the lake's first day ended.",
+)
 REPORT_TOOK: Final = _metric("gauge", "report_duration_seconds", (), "How long it took to make that report.")
 REPORT_STATE: Final = _metric(
     "gauge", "report_state", ("state",), "Yesterday's report: 1 for done, running, failed or missing, 0 for the others."
