@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from .deletion import deleted_days
-from .files import DamagedFileError, HourFiles, footer_of, hour_folders, read_hour
+from .files import DamagedFile, DamagedFileError, HourFiles, footer_of, hour_folders, read_hour
 from .names import HOUR_MS, hour_dir, parse_drained, pool_in_name
 from .storage import LakeError, Storage
 
@@ -63,10 +63,12 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEvents:
-    """In order of time. `is_whole`: all hours up to the job's end, or to now, were looked through."""
+    """In order of time. `is_whole`: all hours up to the job's end, or to now, were looked through. `damaged`: files
+    that were met and left out."""
 
     events: tuple[JobEvent, ...]
     is_whole: bool
+    damaged: tuple[DamagedFile, ...] = ()
 
 
 class _BudgetUsedUpError(Exception):
@@ -87,7 +89,7 @@ class _Search:
         self._ends = clock() + seconds
         self._files = FILES_MAX
         self._bytes = BYTES_MAX
-        self.damaged = 0
+        self.damaged: dict[str, DamagedFile] = {}
 
     def read(self, folder: str) -> Iterator[JobEvent]:
         """The job's events of an hour. Raises _BudgetUsedUpError, LakeError."""
@@ -97,8 +99,8 @@ class _Search:
             self.spend(files=1)
             try:
                 yield from self._read_file(f"{folder}/{name}")
-            except DamagedFileError:
-                self.damaged += 1
+            except DamagedFileError as error:
+                self.damaged[error.file.url] = error.file
 
     def _candidates(self, files: HourFiles) -> Iterator[str]:
         for name in files.live:
@@ -208,7 +210,8 @@ def find_job_events(
     except _BudgetUsedUpError:
         is_whole = False
     order = sorted(found, key=lambda event: (event.at_ms, event.attempt or 0, _RANKS.get(event.kind, 5)))
-    return JobEvents(events=tuple(order), is_whole=is_whole and not search.damaged)
+    damaged = tuple(search.damaged.values())
+    return JobEvents(events=tuple(order), is_whole=is_whole and not damaged, damaged=damaged)
 
 
 _RANKS: Final = {"published": 0, "respawned": 1, "ready": 2, "consumed": 3, "dead": 8, "deleted": 9, "purged": 9}

@@ -23,12 +23,14 @@ _ENDS: Final = ("acked", "expired", "deleted")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoneJob:
-    """`events`: what happened to it, in order; at least one. `is_whole`: all that the lake has of it."""
+    """`events`: what happened to it, in order; at least one. `is_whole`: all that the lake has of it. `damaged`: names
+    of files that were left out, without the place of the lake."""
 
     place: QueuePlace
     job_id: str
     events: tuple[JobEvent, ...]
     is_whole: bool
+    damaged: tuple[str, ...] = ()
 
     @property
     def published_ms(self) -> int:
@@ -75,6 +77,10 @@ def read_gone_job(*, place: QueuePlace, job_id: str) -> GoneJob | None:
     except LakeError as error:
         logger.warning("lake cannot be read", extra={"action": "job.gone", "job_id": job_id, "reason": str(error)})
         return None
+    for file in found.damaged:
+        fields = {"action": "job.damaged_file", "job_id": job_id, "file": file.url, "reason": file.reason}
+        logger.warning("a file of the lake is damaged", extra=fields)
     if not found.events:
         return None
-    return GoneJob(place=place, job_id=job_id, events=found.events, is_whole=found.is_whole)
+    damaged = tuple(file.url.rpartition("/")[2] for file in found.damaged)
+    return GoneJob(place=place, job_id=job_id, events=found.events, is_whole=found.is_whole, damaged=damaged)

@@ -171,6 +171,25 @@ def test_a_damaged_file_is_left_out_and_that_is_said(tmp_path: Path) -> None:
     assert search(tmp_path, JOB) == ([], False)
 
 
+def test_damaged_files_are_named_on_the_page_and_in_the_log(
+    bob: Client, shop: Shop, lake: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    job_id = gone_job(shop)
+    write_events(lake, [one | {"partition": shop.queue.partition} for one in life_of(job_id)])
+    rename(lake, shop.queue.partition)
+    sound = next(lake.rglob("*.parquet"))
+    damaged = sound.with_name("made.parquet")
+    damaged.write_bytes(sound.read_bytes()[:-9])
+
+    answer = bob.get(f"{AT}jobs/{job_id}/events")
+
+    assert f"Damaged files that were left out: <code>{damaged.name}</code>" in answer.text
+    assert str(lake) not in answer.text
+    (record,) = [one for one in caplog.records if one.__dict__.get("action") == "job.damaged_file"]
+    assert (record.__dict__["file"], record.__dict__["job_id"]) == (f"file://{damaged}", job_id)
+    assert record.__dict__["reason"].startswith("not readable as Parquet")
+
+
 def test_a_job_of_the_future_is_not_looked_for(tmp_path: Path) -> None:
     now_ms = round(timezone.now().timestamp() * 1000)
 
