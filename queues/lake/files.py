@@ -40,11 +40,14 @@ READ_TRIES: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeFile:
-    """A file that counts. `url` with its scheme; `size` in bytes; `rows`: events, as its footer says."""
+    """A file that counts. `url` with its scheme; `size` in bytes; `rows`: events, as its footer says. `pool`: that
+    of all its events, as file names have it; None: names do not tell, for it has events of several, or no drain wrote it.
+    """
 
     url: str
     size: int
     rows: int
+    pool: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +156,13 @@ class HourFiles:
         merged = (self.sources.get(name, frozenset()) for name in self.live)
         return frozenset(name for name in {*self.live, *frozenset().union(*merged)} if not is_compacted(name))
 
+    def pool_of(self, name: str) -> str | None:
+        """The only pool of whose events a file is, as file names have it; None: there are several, or no name tells."""
+        merged = self.sources.get(name, frozenset([name]))
+        drained = [parse_drained(source) for source in merged if not is_compacted(source)]
+        pools = {one.pool if one else None for one in drained}
+        return next(iter(pools)) if len(pools) == 1 else None
+
     def ranges(self, pool: str, partition: int) -> list[tuple[EntryId, EntryId]]:
         """Which entries of a stream have been written here, also those that compaction has taken since."""
         names = (parse_drained(name) for name in {*self.entries, *self.taken})
@@ -226,7 +236,8 @@ def _check_hour(
     for tries_left in reversed(range(READ_TRIES)):
         files = read_hour(storage, folder)
         entries = [files.entries[name] for name in files.live]
-        checked = list(threads.map(lambda entry: _check(storage, folder, entry, known), entries))
+        pools = [files.pool_of(entry.name) for entry in entries]
+        checked = list(threads.map(lambda entry, pool: _check(storage, folder, entry, pool, known), entries, pools))
         if None not in checked or not tries_left:
             break
     missing = [*files.missing, *(entry.name for entry, file in zip(entries, checked, strict=True) if file is None)]
@@ -324,14 +335,16 @@ def footer_of(storage: Storage, path: str, file: Any) -> Footer:
     return footer
 
 
-def _check(storage: Storage, folder: str, entry: Entry, known: Mapping[str, int]) -> LakeFile | DamagedFile | None:
+def _check(
+    storage: Storage, folder: str, entry: Entry, pool: str | None, known: Mapping[str, int]
+) -> LakeFile | DamagedFile | None:
     """A file, or what is wrong with it; None: it is gone."""
     path = f"{folder}/{entry.name}"
     url = storage.url(path)
     if (rows := known.get(url)) is not None:
-        return LakeFile(url=url, size=entry.size, rows=rows)
+        return LakeFile(url=url, size=entry.size, rows=rows, pool=pool)
     try:
-        return LakeFile(url=url, size=entry.size, rows=count_rows(storage, path))
+        return LakeFile(url=url, size=entry.size, rows=count_rows(storage, path), pool=pool)
     except FileNotFoundError:
         return None
     except DamagedFileError as error:

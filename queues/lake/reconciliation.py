@@ -127,15 +127,14 @@ def _is_within(gap: Gap, day: date) -> bool:
 
 
 def _events_of_files(storage: Storage, files: Sequence[LakeFile]) -> Counter[str]:
-    """By pool. The names of drained files say it; others are looked into."""
+    """By pool. Most names say it, also those of what was compacted; other files are looked into."""
     counts: Counter[str] = Counter()
     others: list[LakeFile] = []
     for file in files:
-        name = parse_drained(_name(file.url))
-        if name is None:
+        if file.pool is None:
             others.append(file)
         else:
-            counts[name.pool] += file.rows
+            counts[file.pool] += file.rows
     with ThreadPoolExecutor(READERS) as threads:
         for found in threads.map(lambda file: _events_of_file(storage, file), others):
             counts.update(found)

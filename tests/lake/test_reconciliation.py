@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -120,6 +121,36 @@ def test_files_whose_pools_are_mixed_within_row_groups_are_looked_into(day: Day)
     (path,) = day.lake.rglob("compact-*.parquet")
     assert pq.ParquetFile(path).num_row_groups == 1
     assert day.differences() == dict.fromkeys(POOLS, 0)
+
+
+@pytest.mark.parametrize(("pools", "opened"), [(POOLS[:1], 0), (POOLS[:2], 2)])
+def test_sealed_files_that_executors_have_checked_are_not_opened_here(
+    day: Day, monkeypatch: pytest.MonkeyPatch, pools: Sequence[str], opened: int
+) -> None:
+    """But for compacted ones that have events of several pools. One of two compacted hours was compacted twice."""
+    for number in range(300):
+        day.next_ms = START + number % 6 * HOUR_MS + number * 10
+        day.drain(pools[number % 5 % len(pools)], 1 + number % 3)
+    compact_day(str(day.lake), DAY, hours=[0, 1])
+    day.next_ms = START + HOUR_MS - 10
+    day.drain(pools[0], 3)
+    compact_day(str(day.lake), DAY, hours=[0])
+    sound = {file.url: file.rows for file in read_day(str(day.lake), DAY).live}
+    assert len(sound) > 200
+    paths: list[str] = []
+    open_ = Storage.open
+
+    def count(storage: Storage, path: str, mode: str) -> Any:
+        paths.append(path)
+        return open_(storage, path, mode)
+
+    monkeypatch.setattr(Storage, "open", count)
+    live = read_day(str(day.lake), DAY, check_seals=lambda _: sound).live
+    (found, *others) = balance_day(day.storage, DAY, appended=day.told, live=live, damaged=(), gaps=())
+
+    files = [path for path in paths if path.endswith(".parquet")]
+    assert (len(files), len({*files})) == (opened, opened)
+    assert {one.pool: one.in_lake for one in (found, *others)} == dict(day.told)
 
 
 def test_events_that_were_made_up_count_for_nothing(day: Day) -> None:
