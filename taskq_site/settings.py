@@ -255,8 +255,9 @@ TASKQ_ICEBERG_TABLE = read_text("TASKQ_ICEBERG_TABLE", "taskq.events")
 
 # When the reports of days that have ended are made, in UTC (None: by command only), by which Spark, kept for how long.
 TASKQ_REPORT_AT = read_time("TASKQ_REPORT_AT", default="02:10")
+# Of today: so often that what they say is less than an hour old, the lake's lag and the time of a run included.
 TASKQ_REPORT_TODAY_EVERY_S = read_int(
-    "TASKQ_REPORT_TODAY_EVERY_S", default=3_600, minimum=60, maximum=86_400, or_zero=True
+    "TASKQ_REPORT_TODAY_EVERY_S", default=1_800, minimum=60, maximum=86_400, or_zero=True
 )
 TASKQ_SPARK_MASTER = read_checked("TASKQ_SPARK_MASTER", spark_settings.check_master, default="local[*]")
 TASKQ_SPARK_MEMORY = read_checked("TASKQ_SPARK_MEMORY", spark_settings.check_memory, default="")

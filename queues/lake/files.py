@@ -41,8 +41,7 @@ READ_TRIES: Final = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeFile:
     """A file that counts. `url` with its scheme; `size` in bytes; `rows`: events, as its footer says. `pool`: that
-    of all its events, as file names have it; None: names do not tell, for it has events of several, or no drain wrote it.
-    """
+    of all its events, as file names have it; None: names do not tell, it has events of several or is no drain's."""
 
     url: str
     size: int

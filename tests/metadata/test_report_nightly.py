@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -20,6 +21,7 @@ from queues.pump.nightly import NICE, NightlyReports, is_time
 from queues.services.reporting.making import due_days as due_days_module
 from queues.services.reporting.making.due_days import due_days, report_due_days, today_is_due
 from queues.services.reporting.reading.days import today as utc_today
+from queues.services.reporting.values import DRAINED_S
 from tests.support.waiting import wait_until
 
 from .reporting import add_day
@@ -177,6 +179,38 @@ def test_today_is_reported_some_minutes_after_each_full_hour(
     for off in ({"TASKQ_REPORT_TODAY_EVERY_S": 0}, {"TASKQ_REPORT_AT": None}):
         with override_settings(**HOURLY | off):
             assert not today_is_due(moment(now))
+
+
+@pytest.mark.parametrize(
+    ("now", "state", "failures", "expected"),
+    [
+        ("09:17", ReportState.FAILED, 1, False),
+        ("09:18", ReportState.FAILED, 1, True),
+        ("09:18", ReportState.FAILED, 2, True),
+        ("09:18", ReportState.FAILED, 3, False),  # until the next time
+        ("10:06", ReportState.FAILED, 3, True),
+        ("09:18", ReportState.RUNNING, 1, False),
+        ("09:18", ReportState.DONE, 0, False),
+    ],
+)
+def test_a_report_of_today_that_failed_is_tried_again_after_ten_minutes(
+    db: None, lake: Path, today: date, now: str, state: ReportState, failures: int, expected: bool
+) -> None:
+    fill(lake, today)
+    begun, ended = (datetime.combine(today, time(9, minute), UTC) for minute in (6, 8))
+    add_day(today, complete=False, state=state, failures=failures, claimed_at=begun, finished_at=ended)
+
+    with override_settings(**HOURLY):
+        assert today_is_due(datetime.combine(today, time.fromisoformat(now), UTC)) is expected
+
+
+def test_by_default_a_report_of_today_is_less_than_an_hour_old_when_the_next_one_is_there() -> None:
+    """A run may take ten minutes, and the pump looks once a minute or so."""
+    command = "from taskq_site import settings as s; print(s.TASKQ_REPORT_TODAY_EVERY_S + s.TASKQ_LAKE_EVERY_S)"
+    unset = {name: value for name, value in os.environ.items() if not name.startswith(("TASKQ_REPORT", "TASKQ_LAKE"))}
+    told = subprocess.run([sys.executable, "-c", command], env=unset, capture_output=True, text=True, check=True)
+
+    assert int(told.stdout) + DRAINED_S + 660 < 3_600
 
 
 def test_nothing_is_reported_of_a_today_that_the_lake_does_not_know(db: None, lake: Path, today: date) -> None:

@@ -53,7 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--date", metavar="DAY", help="YYYY-MM-DD; today is allowed, and marked as incomplete")
         parser.add_argument("--from", dest="begin", metavar="DAY", help="first of several days")
         parser.add_argument("--to", dest="end", metavar="DAY", help="last of several days; default: yesterday")
-        parser.add_argument("--today", action="store_true", help="today so far; what runpump calls every hour")
+        parser.add_argument("--today", action="store_true", help="today so far; what runpump calls every half hour")
         spark_settings.add_arguments(parser)
         parser.add_argument("--quiet", action="store_true", help="say only what went wrong")
         parser.add_argument(

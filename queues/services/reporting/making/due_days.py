@@ -69,24 +69,32 @@ def today_is_due(now: datetime) -> bool:
     """Whether it is time for another report of today so far, and Spark is installed. `now`: with a time zone.
 
     Every TASKQ_REPORT_TODAY_EVERY_S, a while after full hours, when their last events are in the lake; if that is 0,
-    when the day of a namespace with a time zone has ended. What failed is not tried again before the next time. Where
-    reports are made by command only, this one is, too. Raises LakeError, database errors.
+    when the day of a namespace with a time zone has ended. What failed is tried again after AGAIN_AFTER, or at the next
+    time once it has failed FAILURES_MAX times in a row. Where reports are made by command only, this one is, too.
+    Raises LakeError, database errors.
     """
     every = settings.TASKQ_REPORT_TODAY_EVERY_S
     if settings.TASKQ_REPORT_AT is None or not can_compute():
         return False
     midnight = datetime.combine(now.astimezone(UTC).date(), datetime.min.time(), UTC)
-    claimed = ReportDay.objects.filter(pk=midnight.date()).values_list("claimed_at", flat=True)
+    row = ReportDay.objects.filter(pk=midnight.date()).first()
     if not every:
-        is_due = has_ended_since(claimed.first(), now=now)
+        is_due = has_ended_since(row.claimed_at if row else None, now=now)
         return is_due and midnight.date() in list_days(settings.TASKQ_LAKE_URL)
     passed = (now - midnight).total_seconds() - settings.TASKQ_LAKE_EVERY_S - DRAINED_S
     if passed < 0:
         return False
     begun = now - timedelta(seconds=passed % every)
-    if claimed.filter(claimed_at__gte=begun).exists():
+    if row and row.claimed_at >= begun and not _is_to_be_tried_again(row, now):
         return False
     return midnight.date() in list_days(settings.TASKQ_LAKE_URL)
+
+
+def _is_to_be_tried_again(row: ReportDay, now: datetime) -> bool:
+    """Whether its latest run failed, and not just now nor too often."""
+    if row.state != ReportState.FAILED or row.failures >= FAILURES_MAX or row.finished_at is None:
+        return False
+    return row.finished_at <= now - AGAIN_AFTER
 
 
 def report_due_days(*, today: Callable[[], date], make: Callable[[Sequence[date]], bool]) -> None:
