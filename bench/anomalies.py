@@ -2,13 +2,15 @@
 
 For each seed, 60 days of demo data with incidents are made in memory, DuckDB sums them up as figures of days and hours,
 and Spark judges all days in one job, with the function that makes a report's table of changes. A flag counts as true
-only if its queue has an incident on that day whose kind touches the flagged figure, or if it is about the namespace and
-one of its queues has one. An incident counts as found if its queue has a true flag.
+only if an incident explains it: one of its queue, or of a queue of its namespace, that changes the flagged figure in
+this direction, on this day and, if the flag is about an hour, in this hour. An incident counts as found if its queue
+has a true flag. Exits with 1 if any share that is printed is below 0.9, that of a single seed included.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 import time
@@ -27,6 +29,8 @@ from pyspark.sql import functions as f
 
 from queues.lake.demo import DemoPlan, demo_hours
 from queues.lake.demo_incidents import Incident, IncidentKind
+from queues.lake.demo_shape import NAMESPACE, POOL, QUEUES, Queue
+from queues.lake.names import HOUR_MS
 from queues.reports.session import SparkOptions, spark_session
 from queues.reports.tables.changes import WEEKS, changes_of
 
@@ -37,16 +41,35 @@ DAYS: Final = 60
 JOBS_PER_DAY: Final = 20_000
 LEAST: Final = Bar(sense="≥", value=0.9)
 
-TOUCHES: Final[Mapping[IncidentKind, frozenset[str]]] = {
-    IncidentKind.BAD_DEPLOY: frozenset({"failed", "dead", "success_rate", "acked"}),
-    IncidentKind.SLOW_CONSUMERS: frozenset({"wait_p95", "expired", "success_rate", "acked"}),
-    IncidentKind.SILENT_QUEUE: frozenset({"published", "acked"}),
-    IncidentKind.DOUBLED_TRAFFIC: frozenset({"published", "failed", "dead", "lease_lost", "expired"}),
-    IncidentKind.DEAD_JOBS: frozenset({"failed", "dead", "success_rate", "acked"}),
-    IncidentKind.OUTAGE: frozenset({"wait_p95", "acked", "expired", "success_rate"}),
-    IncidentKind.LOST_LEASES: frozenset({"lease_lost", "dead", "success_rate", "acked"}),
+MORE: Final = True
+LESS: Final = False
+
+TOUCHES: Final[Mapping[IncidentKind, Mapping[str, bool]]] = {
+    IncidentKind.BAD_DEPLOY: {"failed": MORE, "dead": MORE, "success_rate": LESS, "acked": LESS},
+    IncidentKind.SLOW_CONSUMERS: {"wait_p95": MORE},
+    IncidentKind.SILENT_QUEUE: {"published": LESS, "acked": LESS},
+    IncidentKind.DOUBLED_TRAFFIC: {"published": MORE, "failed": MORE, "dead": MORE, "lease_lost": MORE},
+    IncidentKind.DEAD_JOBS: {"failed": MORE, "dead": MORE, "success_rate": LESS, "acked": LESS},
+    IncidentKind.OUTAGE: {"wait_p95": MORE, "acked": LESS},
+    IncidentKind.LOST_LEASES: {"lease_lost": MORE, "dead": MORE, "success_rate": LESS, "acked": LESS},
 }
-"""Figures that an incident of a queue may put out of line."""
+"""Figures that an incident changes, and in which direction.
+
+Where traffic doubles, so do failures and lost leases, as the same share of more jobs. Slow consumers and an outage lose
+no jobs: these wait for minutes, at most two hours, and expire after a day.
+"""
+
+RETRIES_H: Final = 1
+"""A job published in an incident's last minute is retried for a few minutes; and after an outage the jobs that waited
+are consumed in the next hour, where they raise its waits."""
+
+TO_P99: Final = 2.33
+"""Standard deviations from the median to the 99th percentile of the normal distribution."""
+
+DELAY_SPREAD: Final = 0.6
+"""The standard deviation of the logarithm of delays in the demo data (`queues.lake.demo_jobs`)."""
+
+_QUEUES: Final = {queue.name: queue for queue in QUEUES}
 
 _FIGURES: Final = """
     SELECT 'default' AS pool, 'demo' AS namespace, coalesce(queue, '') AS queue, hour,
@@ -114,22 +137,43 @@ class Scored:
         return len(self.found) / len(self.incidents)
 
 
+def spill_hours(queue: Queue) -> int:
+    """For how many hours after an incident its jobs may still be consumed and end.
+
+    An incident strikes jobs that are published while it lasts; what is published after it is as usual. In most queues
+    they end at once or after a retry. Those of a queue with delays are due later (99 % within two hours), and those of
+    the slow queue wait for up to their TTL.
+    """
+    delay_ms = queue.delay_ms * math.exp(TO_P99 * DELAY_SPREAD) if queue.delayed else 0.0
+    wait_ms = min(queue.wait_ms * queue.crowding * math.exp(TO_P99 * queue.spread), queue.ttl_ms)
+    return RETRIES_H + round((delay_ms + wait_ms) / HOUR_MS)
+
+
+def explains(incident: Incident, flag: Mapping[str, Any]) -> bool:
+    """Whether the flag is about what the incident did."""
+    if (flag["pool"], flag["namespace"]) != (POOL, NAMESPACE) or flag["queue"] not in (incident.queue, ""):
+        return False
+    direction = TOUCHES[incident.kind].get(flag["figure"])
+    if direction is None or direction is not (flag["value"] > flag["usual"]):
+        return False
+    if flag["hour"] is None:
+        return bool(flag["date"] == incident.day)
+    # Of an incident late in the day, the last hours may be those of the next day.
+    hour = flag["hour"] + 24 * (flag["date"] - incident.day).days
+    spill = 0 if flag["figure"] == "published" else spill_hours(_QUEUES[incident.queue])
+    return bool(incident.first_hour <= hour < incident.last_hour + spill)
+
+
 def score(incidents: Sequence[Incident], flags: Sequence[Mapping[str, Any]]) -> Scored:
     """Hold flags against the truth."""
-    by_day = {one.day: one for one in incidents}
     true: list[Mapping[str, Any]] = []
     false: list[Mapping[str, Any]] = []
-    found: set[date] = set()
+    found: set[Incident] = set()
     for flag in flags:
-        one = by_day.get(flag["date"])
-        if one and flag["queue"] == one.queue and flag["figure"] in TOUCHES[one.kind]:
-            found.add(one.day)
-            true.append(flag)
-        elif one and flag["queue"] == "":
-            true.append(flag)
-        else:
-            false.append(flag)
-    return Scored(incidents=incidents, found=[one for one in incidents if one.day in found], true=true, false=false)
+        explaining = [one for one in incidents if explains(one, flag)]
+        (true if explaining else false).append(flag)
+        found.update(one for one in explaining if one.queue == flag["queue"])
+    return Scored(incidents=incidents, found=[one for one in incidents if one in found], true=true, false=false)
 
 
 def score_seed(spark: SparkSession, seed: int, scratch: Path, *, tells_holiday: bool = True) -> Scored:
@@ -163,23 +207,29 @@ def main() -> int:
                 )
                 if asked.each:
                     _tell_each(one)
-    figures = [
-        Figure(name="precision: true flags of all", unit="", runs=[one.precision for one in scored], bar=LEAST),
-        Figure(name="recall: incidents found of all", unit="", runs=[one.recall for one in scored], bar=LEAST),
-        *_by_kind(scored),
-    ]
+    figures = shares_of(scored)
     show(Section(title=f"{DAYS} days with incidents, {len(scored)} seeds", figures=figures))
-    return 0
+    return 0 if are_good(figures) else 1
 
 
-def _by_kind(scored: Sequence[Scored]) -> list[Figure]:
+def shares_of(scored: Sequence[Scored]) -> list[Figure]:
+    """Precision and recall of each seed, and the recall of each kind of incident in all seeds together."""
     every = Counter(incident.kind for one in scored for incident in one.incidents)
     found = Counter(incident.kind for one in scored for incident in one.found)
     return [
-        Figure(name=f"  {kind} ({every[kind]})", unit="", runs=[found[kind] / every[kind]])
-        for kind in IncidentKind
-        if every[kind]
+        Figure(name="precision: true flags of all", unit="", runs=[one.precision for one in scored], bar=LEAST),
+        Figure(name="recall: incidents found of all", unit="", runs=[one.recall for one in scored], bar=LEAST),
+        *(
+            Figure(name=f"  {kind} ({every[kind]})", unit="", runs=[found[kind] / every[kind]], bar=LEAST)
+            for kind in IncidentKind
+            if every[kind]
+        ),
     ]
+
+
+def are_good(figures: Sequence[Figure]) -> bool:
+    """Whether each share of each seed reaches its bar. (A figure passes if its median does.)"""
+    return all(figure.bar.passed_by(share) for figure in figures if figure.bar for share in figure.runs)
 
 
 def _tell_each(scored: Scored) -> None:
