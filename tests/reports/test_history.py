@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+
+from queues.lake.names import hour_dir
 
 from . import expected
 from .conftest import IS_THOROUGH, RunDay
@@ -187,29 +189,63 @@ def write_figures(out: Path, day: str, counts: Mapping[str, int | None]) -> None
     make_current(out, day)
 
 
-def report_in_order(run_day: RunDay, reports: Reports, out: Path, order: Sequence[str]) -> dict[str, list[str]]:
+@dataclass(frozen=True, slots=True)
+class LateHours:
+    """The events of some hours (day, hour) that come into the lake once so many reports were made."""
+
+    hours: Collection[tuple[str, int]]
+    reports: int
+
+    @property
+    def days(self) -> set[str]:
+        return {day for day, _ in self.hours}
+
+
+def report_in_order(
+    run_day: RunDay, reports: Reports, out: Path, order: Sequence[str], late: LateHours | None = None
+) -> dict[str, list[str]]:
     """Report all days but the first in that order, and then those once more whose predecessor hands on something else
-    by now; day → its runs. The second one had been reported before it was over."""
+    by now; day → its runs. The second one had been reported before it was over.
+
+    When late events come, their days are made again, and the days after them, as the nightly run does.
+    """
     write_past(out)
     for day in DAYS[:2]:
         shutil.copytree(reports.out / f"date={day}", out / f"date={day}")
     place = out / f"date={DAYS[1]}" / "run=one" / "summary.json"
     place.write_text(json.dumps(json.loads(place.read_text()) | {"complete": False}))
     runs: dict[str, list[str]] = {day: [] for day in DAYS[1:]}
+    lake = reports.lake
+    if late:
+        lake = out / "lake"
+        shutil.copytree(reports.lake, lake, ignore=lambda folder, _: ["made.parquet"] if is_late(folder, late) else [])
 
     def make(day: str) -> None:
         run = f"late{sum(map(len, runs.values()))}"
-        run_day(reports.lake, out, day, run=run)
+        run_day(lake, out, day, run=run)
         make_current(out, day, run)
         runs[day].append(run)
 
-    for day in order:
-        make(day)
-    for before, day in pairwise(DAYS[1:]):
+    def make_again(changed: Collection[str] = ()) -> None:
+        for before, day in pairwise(DAYS[1:]):
+            if runs[day] and (day in changed or (runs[before] and is_outdated(before, day))):
+                make(day)
+
+    def is_outdated(before: str, day: str) -> bool:
         predecessor = read_summary(out, day, runs[day][-1])["predecessor"] or {}
-        if predecessor.get("handed_on") != read_summary(out, before, runs[before][-1])["handed_on"]:
-            make(day)
+        return bool(predecessor.get("handed_on") != read_summary(out, before, runs[before][-1])["handed_on"])
+
+    for number, day in enumerate(order, 1):
+        make(day)
+        if late and number == late.reports:
+            shutil.copytree(reports.lake, lake, dirs_exist_ok=True)
+            make_again(late.days)
+    make_again()
     return runs
+
+
+def is_late(folder: str, late: LateHours) -> bool:
+    return any(folder.endswith(hour_dir(ms(f"{day}T{hour:02d}:00"))) for day, hour in late.hours)
 
 
 def read_summary(out: Path, day: str, run: str) -> dict[str, Any]:
@@ -225,6 +261,9 @@ def check_order(reports: Reports, out: Path, order: Sequence[str], runs: Mapping
         for table in ("figures", "histograms", "tries", "errors", "slow", "changes"):
             assert read_table(out, day, table, made[-1]) == read_table(reports.out, day, table), (day, table)
 
+
+HOURS_WITH_EVENTS = ((DAYS[2], 11), (DAYS[2], 23), (DAYS[3], 0), (DAYS[3], 10), (DAYS[3], 11))
+"""Of days that are reported in several orders."""
 
 LATE_ORDER = (DAYS[2], DAYS[3], DAYS[1])
 """Two days are made again: the first of them before it had a predecessor, the other one after something else."""
@@ -251,6 +290,29 @@ def test_days_may_be_reported_in_yet_other_orders(run_day: RunDay, reports: Repo
     with tempfile.TemporaryDirectory() as folder:
         runs = report_in_order(run_day, reports, Path(folder), order)
         check_order(reports, Path(folder), order, runs)
+
+
+@st.composite
+def late_hours(draw: st.DrawFn) -> tuple[list[str], LateHours]:
+    """An order of days, and hours of at least one day that was reported before they came."""
+    order = draw(st.permutations(DAYS[1:]))
+    number = draw(st.integers(1, len(order)))
+    hours = draw(st.sets(st.sampled_from(HOURS_WITH_EVENTS), min_size=1, max_size=2))
+    late = LateHours(hours, number)
+    return order, late
+
+
+@pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`")
+@settings(max_examples=4, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
+@given(late_hours().filter(lambda drawn: drawn[1].days & set(drawn[0][: drawn[1].reports])))
+def test_late_events_may_come_between_reports_in_any_order(
+    run_day: RunDay, reports: Reports, drawn: tuple[list[str], LateHours]
+) -> None:
+    order, late = drawn
+    with tempfile.TemporaryDirectory() as folder:
+        runs = report_in_order(run_day, reports, Path(folder), order, late)
+        check_order(reports, Path(folder), order, runs)
+        assert all(len(runs[day]) > 1 for day in late.days & set(order[: late.reports]))
 
 
 def test_a_report_of_a_day_that_went_on_does_not_say_what_the_next_day_began_with(late: tuple[Path, Any]) -> None:
