@@ -38,7 +38,7 @@ test-fast: $(STAMP) ## Engine, services, lake, operations of the API, pages with
 test-clusters: $(STAMP) ## Reports on Spark clusters, in S3 and HDFS, whose servers Maven brings, and in more cases (TASKQ_TESTS_OFFLINE=1: those not)
 	TASKQ_TEST_CLUSTERS=1 $(BIN)/python -m pytest --numprocesses=2 tests/reports/test_cluster.py \
 		tests/reports/test_connect.py tests/reports/test_stores.py tests/reports/test_history.py \
-		tests/reports/test_local_days.py $(ARGS)
+		tests/reports/test_local_days.py tests/reports/test_bad_input.py $(ARGS)
 
 screenshots: $(STAMP) ## A picture of every page in var/screenshots/
 	TASKQ_SCREENSHOTS=1 $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) tests/browser $(ARGS)
