@@ -268,8 +268,8 @@ def test_of_400_flipped_bits_each_file_is_named_or_has_all_its_events_as_they_we
 def test_spark_reads_no_file_with_a_flipped_bit_otherwise_than_it_was_written(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Each file alone: in a report, one that Spark cannot read has all others looked through. Pages of other columns are
-    not read, so flips in them change nothing."""
+    """Each file alone: in a report, one that Spark cannot read has all others looked through. Pages of other columns
+    are not read, so flips in them change nothing."""
     write_flipped(tmp_path)
     files = read_day(str(tmp_path), date.fromisoformat(DAY))
     unnoticed, harmless = [], 0
