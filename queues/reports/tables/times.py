@@ -33,6 +33,9 @@ LISTED_EVENTS: Final = 300_000
 they are counted by bucket first."""
 
 
+PASS_FROM: Final = 4
+"""Small ones have a pass of their own if they have one in so many of the events of large ones."""
+
 EVENTS_OF_TASK: Final = 250_000
 """Of which a task has the lists: while they grow, Java has some 30 bytes for each time."""
 
@@ -64,18 +67,18 @@ def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Kee
     """
     sizes = (
         f"coalesce(sum(IF(events <= {LISTED_EVENTS}, events, 0)), 0)",
-        f"coalesce(max(events) > {LISTED_EVENTS}, false)",
+        f"coalesce(sum(IF(events > {LISTED_EVENTS}, events, 0)), 0)",
     )
-    places, in_small, some_are_large = scopes.selectExpr("count(*)", *sizes).collect()[0]
+    places, in_small, in_large = scopes.selectExpr("count(*)", *sizes).collect()[0]
     names = f.broadcast(scopes) if places <= BROADCAST_ROWS else scopes
     # A few small ones beside large ones are not worth another pass.
-    most = LISTED_EVENTS if not some_are_large or in_small > LISTED_EVENTS else 0
+    most = LISTED_EVENTS if not in_large or in_small * PASS_FROM > in_large else 0
     cut: Keep = cut_off if is_local else keep
     parts = []
     if most:
         tasks = 1 + in_small // EVENTS_OF_TASK
         parts.append(_in_lists(_of_hours(values, names, f"<= {most}"), cut, tasks=tasks))
-    if some_are_large:
+    if in_large:
         large = _of_hours(values, names, f"> {most}")
         if add_up:
             large = cut(large.groupBy("key", "ms").agg(f.sum("n").alias("n")))
