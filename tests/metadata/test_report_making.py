@@ -27,7 +27,7 @@ from queues.services.reporting.making.loading import Made, Progress
 from queues.services.reporting.making.running import Listener, Order, make_report, make_reports
 from queues.services.reporting.reading.days import today
 from queues.spark_settings import SparkSettings
-from tests.support.reports import at, event, figures, write_events
+from tests.support.reports import figures
 from tests.support.waiting import wait_until
 
 from .reporting import DAY, Place, add_day
@@ -330,29 +330,11 @@ def test_a_failure_in_the_middle_of_loading_leaves_the_earlier_rows(
     assert ReportDay.objects.get().reported_run == reported
 
 
-def test_small_files_are_merged_before_they_are_read(place: Place) -> None:
-    lake = place.root / "lake"
-    for second in (1, 2):
-        write_events(lake, [event("published", at(DAY, 9, seconds=second), job="01J")])
-    place.plan_report()
-    merged: dict[str, int] = {}
-
-    def look(told: Progress) -> None:
-        merged.setdefault(told.stage, len(list(lake.glob("date=*/hour=09/compact-*"))))
-
-    make(place, tell=look)
-
-    assert merged.pop("compacting") == 0
-    assert merged
-    assert set(merged.values()) == {1}
-
-
 def test_a_compaction_that_fails_is_a_warning(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_url: str, _day: date) -> None:
         raise OSError("read-only file system")
 
-    for module in (loading, upkeep):
-        monkeypatch.setattr(module, "compact_day", fail)
+    monkeypatch.setattr(upkeep, "compact_day", fail)
     place.plan_report()
 
     make(place)
@@ -409,7 +391,6 @@ def test_progress_is_told_and_kept(place: Place) -> None:
     make(place, tell=told.append)
 
     assert [(one.stage, round(one.share, 2)) for one in told] == [
-        ("compacting", 0.0),
         ("counting", 0.36),
         ("loading", 0.9),
     ]

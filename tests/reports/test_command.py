@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from queues.reports import command as reports_command
 from tests.support.waiting import wait_until
 
 from .commands import command, ended, start
@@ -86,11 +87,16 @@ def test_a_spark_that_is_killed_leaves_a_clear_word_and_earlier_runs_alone(lake:
     assert [path.name for path in out.rglob("*")] == [f"date={DAY}", "run=earlier", "summary.json"]
 
 
-def test_a_run_that_is_asked_to_stop_takes_spark_and_its_scratch_files_along(lake: Path, tmp_path: Path) -> None:
-    process = start(command(lake, tmp_path / "out", DAY))
+def test_small_files_are_merged_before_they_are_counted_and_a_stop_takes_spark_and_scratch_files_along(
+    lake: Path, tmp_path: Path
+) -> None:
+    write_lake(lake, [event("published", ms(DAY), job="01K", published=ms(DAY), size=1)], name="other.parquet")
+    process = start([*command(lake, tmp_path / "out", DAY), f"--merge={DAY}"])
     assert process.stdout is not None
     while '"counting"' not in process.stdout.readline():
         assert process.poll() is None
+    (merged,) = lake.glob("date=*/hour=*/*.parquet")
+    assert merged.name.startswith("compact-")
     java = _java_of(process.pid)
     process.terminate()
 
@@ -117,3 +123,17 @@ def _java_of(pid: int) -> int:
     """The Java process that a run has started."""
     found = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(pid)], capture_output=True, text=True, check=True)
     return next(int(line.split()[0]) for line in found.stdout.splitlines() if line.split()[1] == "java")
+
+
+def test_files_that_cannot_be_merged_are_told_of_and_read_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_lake: str, _day: date) -> None:
+        raise OSError("read-only file system")
+
+    monkeypatch.setattr(reports_command, "compact_day", fail)
+
+    with reports_command._merging("lake", [date.fromisoformat(DAY)]) as merged:
+        merged()
+
+    assert capsys.readouterr().err == f"the files of {DAY} were not merged: read-only file system\n"

@@ -88,15 +88,16 @@ SILENT: Final[dict[str, Any]] = (
 class Table:
     """Rows of one table, by queue and by namespace. Rows of a namespace are those of its queues, with their names."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._by_queue: dict[Key, list[dict[str, Any]]] = defaultdict(list)
-        self._by_namespace: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Takes the rows over."""
+        self._by_queue: dict[Key, list[dict[str, Any]]] = {}
+        self._queues: dict[tuple[str, str], list[Key]] = defaultdict(list)
         for row in rows:
-            pool, namespace, queue = key = key_of(row)
-            rest = {name: value for name, value in row.items() if name not in ("pool", "namespace", "queue")}
-            self._by_queue[key].append(rest)
-            if queue != ALL_QUEUES:
-                self._by_namespace[pool, namespace].append(rest | {"queue": queue})
+            key = row.pop("pool"), row.pop("namespace"), row.pop("queue")
+            if key not in self._by_queue:
+                self._by_queue[key] = []
+                self._queues[key[:2]].append(key)
+            self._by_queue[key].append(row)
 
     def of(self, key: Key) -> list[dict[str, Any]]:
         return self._by_queue.get(key, [])
@@ -107,7 +108,8 @@ class Table:
         return [key for key, rows in self._by_queue.items() if any(row.get("flagged") for row in rows)]
 
     def within(self, key: Key) -> list[dict[str, Any]]:
-        return self._by_namespace.get(key[:2], [])
+        keys = (one for one in self._queues.get(key[:2], []) if one[2] != ALL_QUEUES)
+        return [row | {"queue": one[2]} for one in keys for row in self._by_queue[one]]
 
 
 def make_rows(

@@ -13,7 +13,6 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import Q
 
-from queues.lake.compact import compact_day
 from queues.lake.local_days import LocalDay
 from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
@@ -170,7 +169,6 @@ def _number(summary: Mapping[str, Any], name: str) -> int:
 COMPUTED: Final = 0.9
 """Which share of the work is Spark's, as far as progress goes."""
 
-COMPACTING: Final = "compacting"
 LOADING: Final = "loading"
 """The stage after those that `queues.reports` tells of."""
 
@@ -223,18 +221,6 @@ class DayWork:
         """Raises ClaimLostError."""
         if self._heartbeat.is_lost:
             raise ClaimLostError(f"{self.day}: another process has taken the day over")
-
-    def compact(self) -> None:
-        """Merge the day's small files before they are read: Spark reads thousands of files twice as slowly as a few.
-
-        If it fails, the report is made of the files as they are. The compaction after the report repeats it and adds
-        its warnings to the day.
-        """
-        self._tell(COMPACTING, 0.0)
-        try:
-            compact_day(settings.TASKQ_LAKE_URL, self.day)
-        except Exception as error:  # of any file system
-            logger.info("report: %s not compacted yet: %s", self.day, error, extra={"action": "report.compact"})
 
     def pass_on(self, said: Mapping[str, Any]) -> None:
         """What the process that computes says of its progress: `stage`, `done` of `of`, `message`."""

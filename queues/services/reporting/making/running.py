@@ -141,8 +141,6 @@ class _Batch:
         self._begin(days[0])
         if self._work is None:
             return self._waiting if self._goes_on else []
-        if days[0] < today() and is_local(self._spark().master):
-            self._work.compact()  # a cluster reads side by side what this process would merge alone
         failure = self._compute(days)
         if failure is not None:
             self._fail(failure)
@@ -205,6 +203,8 @@ class _Batch:
             "--run": self._run_id,
         }
         repeated = [("--date", day) for day in days]
+        if days[0] < today() and is_local(self._spark().master):
+            repeated.append(("--merge", days[0]))  # a cluster reads side by side what one process would merge alone
         repeated += [("--holiday", day) for day in holidays_between(min(days) - COMPARED, max(days))]
         dates = [part for name, day in repeated for part in (name, day.isoformat())]
         return [*(part for pair in options.items() for part in pair), *dates]
