@@ -90,6 +90,10 @@ FROM (SELECT *, CASE WHEN reason IS NULL AND path IN (SELECT path FROM damaged) 
       FROM judged)
 ORDER BY file;
 
+SELECT CASE WHEN getvariable('damaged') IS NOT NULL
+                 AND NOT EXISTS (FROM glob(coalesce(getvariable('damaged'), '')))
+            THEN error('no list of damaged files at ' || getvariable('damaged'))
+       END AS problem;
 SET VARIABLE files = (SELECT list(file ORDER BY file) FROM lake_files WHERE counts);
 SELECT CASE WHEN getvariable('files') IS NULL
             THEN error('no file with events below ' || getvariable('lake') || ': is it the lake, and are there such days?')

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -72,19 +73,23 @@ class CompactionCounts:
         )
 
 
-def compact_day(url: str, day: date, *, hours: Collection[int] | None = None) -> CompactionCounts:
-    """Merge the files of each hour of a UTC day, or of these `hours`. Repeatable; may be killed at any point. Raises
-    LakeError.
+def compact_day(
+    url: str, day: date, *, hours: Collection[int] | None = None, stop: threading.Event | None = None
+) -> CompactionCounts:
+    """Merge the files of each hour of a UTC day, or of these `hours`. Repeatable; may be killed at any point. Once
+    `stop` is set, hours that were not begun are left as they are. Raises LakeError.
 
     To be called when nobody reads the day: what was merged is deleted.
     """
     storage = Storage(url)
     wanted = [folder for folder in hour_folders(storage, day) if hours is None or hour_of(folder) in hours]
     with ThreadPoolExecutor(HOURS_AT_ONCE, thread_name_prefix="compact") as threads:
-        return sum(threads.map(partial(_compact_hour, storage), wanted), CompactionCounts())
+        return sum(threads.map(partial(_compact_hour, storage, stop), wanted), CompactionCounts())
 
 
-def _compact_hour(storage: Storage, folder: str) -> CompactionCounts:
+def _compact_hour(storage: Storage, stop: threading.Event | None, folder: str) -> CompactionCounts:
+    if stop is not None and stop.is_set():
+        return CompactionCounts()
     files = read_hour(storage, folder)
     remove_stale(storage, folder, files)
     _remove_taken(storage, folder, files)

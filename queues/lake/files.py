@@ -303,7 +303,8 @@ def read_batches(
                 file,
                 metadata=footer.metadata,
                 read_dictionary=[*encoded],
-                pre_buffer=True,
+                # One read for all columns: of small files that is faster, of large ones it would hold the whole file.
+                pre_buffer=footer.metadata.num_row_groups == 1,
                 page_checksum_verification=True,
             )
             there = parquet.schema_arrow.names

@@ -174,18 +174,23 @@ def _spark(asked: argparse.Namespace) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _merging(lake: str, days: Sequence[date]) -> Iterator[Callable[[], None]]:
-    """Merge the small files of these days, while Spark starts; the function waits until that is done."""
+    """Merge the small files of these days, while Spark starts; the function waits until that is done. At the end of the
+    block no more hours are begun."""
+    stop = threading.Event()
 
     def merge() -> None:
         for day in days:
             try:
-                compact_day(lake, day)
+                compact_day(lake, day, stop=stop)
             except Exception as error:  # of any file system: the report is made of the files as they are
                 print(f"the files of {day} were not merged: {error}", file=sys.stderr)
 
-    thread = threading.Thread(target=merge, name="merge", daemon=True)  # it may be killed at any point
+    thread = threading.Thread(target=merge, name="merge")
     thread.start()
-    yield thread.join
+    try:
+        yield thread.join
+    finally:
+        stop.set()
 
 
 def _bytes_of(lake: str, days: Sequence[date]) -> int:

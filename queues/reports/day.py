@@ -434,7 +434,7 @@ def _add_up(hours: Sequence[HourTotals]) -> Done:
         events=by_kind.total(),
         demo=any(one.demo for one in hours),
         by_kind=dict(sorted(by_kind.items())),
-        last_at_ms=max((one.last_at_ms for one in hours), default=None),
+        last_at_ms=max((one.last_at_ms for one in hours if one.events), default=None),
     )
 
 

@@ -103,7 +103,8 @@ class CellFiles:
         with ThreadPoolExecutor(READERS) as threads:
             told = [one for one in threads.map(self._read_pointer, hours) if one is not None]
         fitting = [one for one in told if one.fingerprint == wanted[one.hour]]
-        return {one.hour: one for one in fitting if one.hour in self.run(one.run_id).hours}
+        totals = {one.hour: self.run(one.run_id).totals.get(one.hour) for one in fitting}
+        return {one.hour: one for one in fitting if (had := totals[one.hour]) is not None and had.events == one.events}
 
     def run(self, run_id: str) -> CellRun:
         """What a run has written: nothing, if its files are not as it wrote them."""
@@ -138,18 +139,19 @@ class CellFiles:
         rows: list[dict[str, Any]] = []
         with self._storage.open(path, "rb") as file:
             for batch in pq.ParquetFile(file, page_checksum_verification=True).iter_batches(columns=columns):
-                table = pa.table(
-                    {name: batch[name] for name in columns} | {"last_at": batch["last_at"].cast(pa.int64())}
-                )
+                times = batch["last_at"]
+                ms = times.cast(pa.timestamp("ms", times.type.tz), safe=False).cast(pa.int64())
+                table = pa.table({name: batch[name] for name in columns} | {"last_at": ms})
                 rows += table.group_by(["hour", "kind"]).aggregate(aggregates).to_pylist()
         return rows
 
     def write_pointers(self, run_id: str, hours: Iterable[HourCells], totals: Mapping[int, HourTotals]) -> None:
-        """From now on these cells of the run count. `totals`: of the same hours. Raises LakeError."""
+        """From now on these cells of the run count. `totals`: of the same hours, but of those without events. Raises
+        LakeError."""
         made = sorted(hours, key=lambda one: one.hour)
         paths = [path for table in TABLES for path in self._files(run_id, table)]
         files = {path.removeprefix(f"{self._run(run_id)}/"): self._look(path) for path in paths}
-        content = {"hours": {str(one.hour): asdict(totals[one.hour]) for one in made}, "files": files}
+        content = {"hours": {str(one.hour): asdict(totals.get(one.hour, HourTotals())) for one in made}, "files": files}
         self._write(f"{self._run(run_id)}/run.json", content)
         self._runs.pop(run_id, None)
         for one in made:

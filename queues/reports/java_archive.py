@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 import zlib
 from contextlib import suppress
@@ -94,7 +95,9 @@ class JavaArchive:
             return
         if ended_well:
             with suppress(OSError):
-                self._made.replace(self._path)
+                whole = self._path.with_suffix(".new")
+                shutil.move(self._made, whole)  # the folder may be on another disk
+                whole.replace(self._path)
         with suppress(OSError):
             self._path.with_suffix(".making").unlink(missing_ok=True)
             for other in self._folder.iterdir():

@@ -236,7 +236,7 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
         SPARK_HOME=home,
         # Not as arguments, which every user of the machine could read.
         PYSPARK_SUBMIT_ARGS=f"--properties-file {shlex.quote(str(properties))} --load-spark-defaults {submit}",
-        **MAKER_MEMORY,
+        **(MAKER_MEMORY if archive is not None and archive.is_made else {}),
     ):
         session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable
 from datetime import date
@@ -114,6 +115,14 @@ def test_much_is_merged_in_portions(drained: Drained, monkeypatch: pytest.Monkey
         groups = pq.ParquetFile(file).metadata
         assert groups.num_row_groups >= 4
         assert all(groups.row_group(number).num_rows <= 20 for number in range(groups.num_row_groups))
+
+
+def test_once_it_is_to_stop_no_hour_is_begun(drained: Drained) -> None:
+    stop = threading.Event()
+    stop.set()
+
+    assert compact_day(drained.lake.url, DAY, stop=stop) == CompactionCounts()
+    assert drained.compact().hours > 0
 
 
 def test_compacting_twice_changes_nothing(drained: Drained) -> None:

@@ -288,7 +288,7 @@ def test_spark_reads_no_file_with_a_flipped_bit_otherwise_than_it_was_written(
 
     assert unnoticed == []
     assert len(files.live) + len(files.corrupt) == FLIPS
-    assert 0 < harmless < FLIPS // 2
+    assert FLIPS // 8 < harmless < FLIPS // 2  # and Spark was alive to the last
 
 
 def test_what_is_lost_twice_there_or_damaged_is_told_by_pool(report: Report) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def _java_of(pid: int) -> int:
 def test_files_that_cannot_be_merged_are_told_of_and_read_as_they_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(_lake: str, _day: date) -> None:
+    def fail(_lake: str, _day: date, *, stop: threading.Event) -> None:
         raise OSError("read-only file system")
 
     monkeypatch.setattr(reports_command, "compact_day", fail)

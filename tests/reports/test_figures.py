@@ -120,6 +120,7 @@ def test_each_figure_of_a_generated_day_is_what_plain_python_says_in_whatever_or
                 if number == 1:
                     patch.setattr(session, "INTERPRETED_ROWS", -1)
                     patch.setattr(times, "LISTED_EVENTS", 20)
+                    patch.setattr(times, "PASS_EVENTS", 20)
                     patch.setattr(reduction, "EVENTS_OF_GROUP", 0)
                 summary = run_day(lake, out, day, run=f"run{number}")
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from queues.lake.compact import compact_day
+from queues.lake.schema import arrow_schema
+from queues.lake.writer import parquet_bytes
 
 from . import expected
 from .conftest import ReduceDay, RunDay
@@ -29,8 +31,9 @@ def deliveries(hour: int, longest: Iterable[int] = range(1, 15), **others: Any) 
 
 
 TOMORROW = "2026-03-30"
-LATE, UNTOUCHED, COMPACTED, SLOW, SLOWEST, LAST = 3, 4, 5, 14, 15, 23
-"""Hours, by what becomes of them. The slowest jobs of SLOWEST's queue are all in it, the others in SLOW."""
+EMPTY, LATE, UNTOUCHED, COMPACTED, SLOW, SLOWEST, LAST = 2, 3, 4, 5, 14, 15, 23
+"""Hours, by what becomes of them; EMPTY has a file without events. The slowest jobs of SLOWEST's queue are all in it,
+the others in SLOW."""
 
 POINTERS: dict[str, tuple[int, Callable[[dict[str, Any]], str]]] = {
     "empty": (6, lambda _told: ""),
@@ -77,6 +80,9 @@ def night(run_day: RunDay, reduce_day: ReduceDay, tmp_path_factory: pytest.TempP
     for hour in (LATE, UNTOUCHED, COMPACTED, *(hour for hour, _ in POINTERS.values())):
         come(deliveries(hour), 1)
     come(deliveries(COMPACTED, [7]), 2)
+    empty = lake / f"date={DAY}" / f"hour={EMPTY:02d}" / "empty.parquet"
+    empty.parent.mkdir()
+    empty.write_bytes(parquet_bytes(arrow_schema().empty_table()))
     reduce_day(lake, out, DAY, run="whole-0")
     for what, (hour, *_) in DAMAGES.items():
         come(deliveries(hour), 1)

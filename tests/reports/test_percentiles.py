@@ -75,6 +75,7 @@ def test_each_level_has_the_percentiles_of_its_values(
         sizes[f"{namespace}/{queue}"] += n
     assert min(sizes.values()) < 500 < max(sizes.values()), "both kinds of queues"
     monkeypatch.setattr(times, "LISTED_EVENTS", listed_events)
+    monkeypatch.setattr(times, "PASS_EVENTS", listed_events)
     monkeypatch.setattr(times, "EVENTS_OF_TASK", 200)
     rows = [("default", *value) for value in values]
     table = spark.createDataFrame(

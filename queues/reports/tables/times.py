@@ -33,8 +33,8 @@ LISTED_EVENTS: Final = 300_000
 they are counted by bucket first."""
 
 
-PASS_FROM: Final = 4
-"""Small ones have a pass of their own if they have one in so many of the events of large ones."""
+PASS_EVENTS: Final = 1_000_000
+"""So many events of small ones are worth a pass of their own beside large ones."""
 
 EVENTS_OF_TASK: Final = 250_000
 """Of which a task has the lists: while they grow, Java has some 30 bytes for each time."""
@@ -71,8 +71,7 @@ def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Kee
     )
     places, in_small, in_large = scopes.selectExpr("count(*)", *sizes).collect()[0]
     names = f.broadcast(scopes) if places <= BROADCAST_ROWS else scopes
-    # A few small ones beside large ones are not worth another pass.
-    most = LISTED_EVENTS if not in_large or in_small * PASS_FROM > in_large else 0
+    most = LISTED_EVENTS if not in_large or in_small > PASS_EVENTS else 0
     cut: Keep = cut_off if is_local else keep
     parts = []
     if most:
