@@ -118,6 +118,8 @@ def test_much_is_merged_in_portions(drained: Drained, monkeypatch: pytest.Monkey
 
 
 def test_once_it_is_to_stop_no_hour_is_begun(drained: Drained) -> None:
+    drained.add()
+    drained.add()
     stop = threading.Event()
     stop.set()
 
