@@ -1,18 +1,64 @@
-"""The Java process of a session: whether it lives, what it spends, commands to it, its end."""
+"""The Java process of a session: its start, whether it lives, what it spends, commands to it, its end."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.serializers import UTF8Deserializer, read_int
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 ENDING_S: Final = 10.0
 """How long a Java process that was killed may take to be gone."""
+
+_LOOK_S: Final = 0.02
+
+
+def start_java(words: Sequence[str | Path], *, variables: Mapping[str, str], scratch: Path) -> None:
+    """Start the Java process that the next session uses.
+
+    `words`: the command. `variables`: of its environment, besides ours. `scratch`: a directory that only we can read.
+    PySpark's own start runs Python between fork and exec (`preexec_fn`): where a thread of another file system's client
+    was at work, a report of a lake in HDFS stood still there.
+    Raises PySparkRuntimeError if Java ends before it says where it listens.
+    """
+    told = scratch / "java-listens"
+    process = subprocess.Popen(  # noqa: S603
+        words,
+        stdin=subprocess.PIPE,  # Java ends when nobody holds it any more
+        env={**os.environ, **variables, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
+    )
+    while not told.is_file():
+        if process.poll() is not None:
+            raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+        time.sleep(_LOOK_S)
+    with told.open("rb") as listens:
+        port, secret = read_int(listens), UTF8Deserializer().loads(listens)  # type: ignore[no-untyped-call]
+    told.unlink()
+    with _environment(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret):
+        gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    gateway.proc = process
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+@contextlib.contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            del os.environ[name]
 
 
 def end_java(session: SparkSession, *, within_s: float) -> bool:

@@ -25,7 +25,7 @@ from .connect import connect_session
 from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
 from .java_archive import MAKER_MEMORY, JavaArchive
-from .java_process import end_java
+from .java_process import end_java, start_java
 from .masters import check_answers
 
 T = TypeVar("T")
@@ -145,6 +145,8 @@ def side_by_side(spark: SparkSession, first: Callable[[], T], *others: Callable[
 
 
 LOCAL: Final = "local[*]"
+_SHELL: Final = "pyspark-shell"
+"""What Spark's launcher calls a Java that a Python process commands."""
 
 ENDED_S: Final = 30.0
 """How long one may take to end."""
@@ -229,25 +231,24 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
     own = _of_process(options, scratch, log4j, more_java=archive.options if archive else "")
     properties = scratch / "spark.properties"
     write_properties(properties, {**_anywhere(options), **own, **options.conf})
-    submit = os.environ.get("PYSPARK_SUBMIT_ARGS") or "pyspark-shell"
-    with _environment(
-        JAVA_HOME=str(java.home),
-        SPARK_LOCAL_DIRS=str(scratch),
-        SPARK_HOME=home,
-        # Not as arguments, which every user of the machine could read.
-        PYSPARK_SUBMIT_ARGS=f"--properties-file {shlex.quote(str(properties))} --load-spark-defaults {submit}",
-        **(MAKER_MEMORY if archive is not None and archive.is_made else {}),
-    ):
-        session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
-        try:
-            if not options.is_local:
-                _await_executors(session, options)
-            yield session
-        finally:
-            leaves = archive is not None and archive.is_made
-            ended_well = end_java(session, within_s=ARCHIVED_S if leaves else ENDED_S)
-            if archive is not None:
-                archive.keep(ended_well=ended_well)
+    # Settings not as arguments, which every user of the machine could read.
+    words: list[str | Path] = ["--master", options.master, "--properties-file", properties, "--load-spark-defaults"]
+    start_java(
+        [Path(home) / "bin" / "spark-submit", *words, *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS") or _SHELL)],
+        variables={"JAVA_HOME": str(java.home), "SPARK_HOME": home, "SPARK_LOCAL_DIRS": str(scratch)}
+        | (MAKER_MEMORY if archive is not None and archive.is_made else {}),
+        scratch=scratch,
+    )
+    session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
+    try:
+        if not options.is_local:
+            _await_executors(session, options)
+        yield session
+    finally:
+        leaves = archive is not None and archive.is_made
+        ended_well = end_java(session, within_s=ARCHIVED_S if leaves else ENDED_S)
+        if archive is not None:
+            archive.keep(ended_well=ended_well)
 
 
 def _await_executors(session: SparkSession, options: SparkOptions) -> None:
@@ -330,18 +331,3 @@ def _of_process(options: SparkOptions, scratch: Path, log4j: Path, *, more_java:
     if options.is_local or urlsplit(options.master).hostname in {"127.0.0.1", "localhost"}:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
-
-
-@contextlib.contextmanager
-def _environment(**changes: str) -> Iterator[None]:
-    """Spark's launcher is a shell script, which these reach in no other way."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -39,11 +38,13 @@ def test_without_directives_java_goes_on_as_it_is(spark: SparkSession) -> None:
 
 
 BEGINNING = """
-import sys
+import os, sys
 from pathlib import Path
 from queues.reports.java_process import diagnose
 from queues.reports.session import SparkOptions, spark_session
 
+# Python between fork and exec stands still where a thread held a lock, such as one of a client of HDFS.
+os.register_at_fork(after_in_child=lambda: os._exit(1))
 with spark_session(SparkOptions(master="local[1]", memory="512m"), scratch=Path(sys.argv[1])) as session:
     print(diagnose(session, "compilerDirectivesPrint"), diagnose(session, "vmFlags", "-all"))
 """
@@ -52,8 +53,7 @@ with spark_session(SparkOptions(master="local[1]", memory="512m"), scratch=Path(
 def test_java_of_a_large_day_begins_with_what_is_to_be_compiled(tmp_path: Path) -> None:
     """An option that Java does not know would be passed over in silence."""
     command = [sys.executable, "-c", BEGINNING, str(tmp_path)]
-    environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_SUBMIT_ARGS"}  # of `spark`
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
 
     assert "org/apache/spark/sql/catalyst/expressions/*.*" in done.stdout
     assert re.search(r"MaxNodeLimit += 25000 ", done.stdout)
