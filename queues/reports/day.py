@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from pyspark import StorageLevel
@@ -42,7 +43,7 @@ from .tables.changes import changes_of
 from .tables.comparisons import backlog_of, begun_of
 from .tables.figures import figures_of, sums_of
 from .tables.single_events import duplicates_of, lost_leases_of
-from .tables.times import are_single, histograms_of, measures_of, metrics_of, scopes_of
+from .tables.times import are_single, histograms_of, longest_of, measures_of, metrics_of, scopes_of
 from .warning_texts import damage_text, differences_in, gap_text
 
 RETRIES = 10
@@ -215,7 +216,9 @@ class DayReport:
         fit_partitions(self._spark, data_bytes=sum(file.size for file in self._live))
         missing = self._cells.missing
         with self._stage(Stage.COUNTING, f"counting the events of {len(missing)} of {len(self._live)} files"):
-            self._cells.reduce(run_id)
+            self._cells.begin(run_id)
+            if not self._cells.is_whole_day_open:
+                self._cells.finish()
             if not self._is_complete:
                 self._cells_before.reduce(run_id)
             if self._cells.distrust_runs_without_slow_jobs():
@@ -229,34 +232,49 @@ class DayReport:
             kept.append(rows.persist(StorageLevel.MEMORY_AND_DISK))
             return rows
 
+        def measure(counts: DataFrame) -> tuple[Times, int]:
+            scopes = keep(scopes_of(counts))
+            add_up = are_single(self._cells.rows("values"), events=done.events)
+            values = self._cells.table("values")
+            measures = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
+            return Times(measures, scopes), measures.count()
+
+        def write_histograms(times: Times) -> None:
+            self._write("histograms", histograms_of(*times), *SCOPE, "metric", lists="buckets")
+
+        done = _add_up(self._cells.totals)
+        is_open = self._cells.is_whole_day_open
         try:
             before = sum(file.rows for file in self._cells_before.missing)
-            with plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=before):
-                counts, notable = self._cells.table("counts"), self._cells.table("notable")
-                done = _add_up(self._cells.totals)
-                scopes = keep(scopes_of(counts))
+            with (
+                plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=before),
+                self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"),
+            ):
+                counts = self._cells.table("counts")
+                if is_open:
+                    times, most = measure(counts)
+                    finish = partial(self._cells.finish, longest_of(*times))
+                    side_by_side(self._spark, finish, partial(write_histograms, times))
+                notable = self._cells.table("notable")
                 lost_today = keep(lost_leases_of(notable).distinct())
                 lost = keep(lost_today.union(self._lost_before()).distinct())
-                with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"):
-                    add_up = are_single(self._cells.rows("values"), events=done.events)
-                    values = self._cells.table("values")
-
-                    def measure() -> tuple[DataFrame, int]:
-                        rows = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
-                        return rows, max(rows.count(), lost.count(), self._cells.rows("counts", "notable"))
-
-                    others = writers_without_times(self._write, counts, notable, lost)
+                others = writers_without_times(self._write, counts, notable, lost)
+                if is_open:
+                    lost_rows = lost.count()
+                else:
                     # Of little data, one thread's planning is most of the work: there is a core for the rest.
                     early = others if self._cells.rows(*TABLES) <= FEW_ROWS else []
-                    (measures, most), *_ = side_by_side(self._spark, measure, *early)
+                    (times, most), lost_rows, *_ = side_by_side(
+                        self._spark, partial(measure, counts), lost.count, *early
+                    )
+                    others = [partial(write_histograms, times), *([] if early else others)]
+                most = max(most, lost_rows, self._cells.rows("counts", "notable"))
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
             with self._stage(Stage.WRITING, "writing the tables"), plain, directed(self._spark, FOR_TABLES):
-                times = Times(measures, scopes)
                 side_by_side(
                     self._spark,
                     lambda: self._write_figures(counts, metrics_of(*times), duplicates_of(notable, lost)),
-                    lambda: self._write("histograms", histograms_of(*times), *SCOPE, "metric", lists="buckets"),
-                    *([] if early else others),
+                    *others,
                 )
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
                 self._handed_on = handed_on_by(figures, lost_today)

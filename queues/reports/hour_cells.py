@@ -145,16 +145,17 @@ class CellFiles:
                 rows += table.group_by(["hour", "kind"]).aggregate(aggregates).to_pylist()
         return rows
 
-    def write_pointers(self, run_id: str, hours: Iterable[HourCells], totals: Mapping[int, HourTotals]) -> None:
-        """From now on these cells of the run count. `totals`: of the same hours, but of those without events. Raises
-        LakeError."""
-        made = sorted(hours, key=lambda one: one.hour)
+    def write_run(self, run_id: str, totals: Mapping[int, HourTotals]) -> None:
+        """Note what there is of a run by now, which has reduced the hours of `totals`. Raises LakeError."""
         paths = [path for table in TABLES for path in self._files(run_id, table)]
         files = {path.removeprefix(f"{self._run(run_id)}/"): self._look(path) for path in paths}
-        content = {"hours": {str(one.hour): asdict(totals.get(one.hour, HourTotals())) for one in made}, "files": files}
+        content = {"hours": {str(hour): asdict(total) for hour, total in sorted(totals.items())}, "files": files}
         self._write(f"{self._run(run_id)}/run.json", content)
         self._runs.pop(run_id, None)
-        for one in made:
+
+    def write_pointers(self, hours: Iterable[HourCells]) -> None:
+        """From now on these cells count, all tables of which are there. Raises LakeError."""
+        for one in sorted(hours, key=lambda one: one.hour):
             told = {"version": VERSION, "fingerprint": one.fingerprint, "run": one.run_id, "events": one.events}
             self._write(f"{self._folder}/{_pointer(one.hour)}", told)
 

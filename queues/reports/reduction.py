@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,12 +15,21 @@ from .failures import RowsMissingError
 from .hour_cells import CellFiles, HourCells, HourTotals
 from .hour_tables import read_table, write_table
 from .session import FEW_ROWS, plain_plans, side_by_side
-from .tables.cells import SCOPE, VERSION, counts_of, values_of
-from .tables.single_events import LISTED, least_of, limits_of, notable_of
+from .tables.cells import LISTED, SCOPE, VERSION, counts_of, values_of
+from .tables.single_events import least_of, limits_of, notable_of
 from .tables.times import are_single
 
 EVENTS_OF_GROUP: Final = 200
 """With fewer events to a row of counts, too few times of a queue's hour are equal to look for them."""
+
+
+class _Open(NamedTuple):
+    """A run of which one table is not there yet. `rows`: the events that it reduces. `made`: its hours."""
+
+    run_id: str
+    rows: DataFrame
+    events: int
+    made: Sequence[HourCells]
 
 
 class DayCells:
@@ -31,10 +40,12 @@ class DayCells:
         self.files = files
         self.hours: dict[int, HourCells] = {}
         self._wanted: dict[int, str] = {}
+        self._open: _Open | None = None
         self._live: Sequence[LakeFile] = ()
 
     def look(self, day: DayFiles, live: Sequence[LakeFile], left_out: Iterable[DamagedFile]) -> None:
         """Find the cells of the hours whose events are in `live`, which is what `day` has but for what is left out."""
+        self._open = None
         self._wanted = hour_fingerprints(day, left_out, definition=str(VERSION))
         self._live = live
         self.hours = self.files.find({hour: self._wanted[hour] for hour in rows_by_hour(live)})
@@ -74,8 +85,20 @@ class DayCells:
         }
         return read_table(self._spark, self.files, name, wanted)
 
+    @property
+    def is_whole_day_open(self) -> bool:
+        """Whether one run makes the cells of all hours, and there are so many events that it is worth waiting for the
+        percentiles: they tell which jobs are the slowest."""
+        run = self._open
+        return run is not None and len(run.made) == len(self.hours) and run.events > FEW_ROWS
+
     def reduce(self, run_id: str) -> None:
         """Make the cells that are missing, as files of that run. Raises RowsMissingError, and what Spark raises."""
+        self.begin(run_id)
+        self.finish()
+
+    def begin(self, run_id: str) -> None:
+        """Make the counts and values of the cells that are missing. Raises as `reduce`."""
         live = self.missing
         if not live:
             return
@@ -95,25 +118,36 @@ class DayCells:
             write_table(self.files, run_id, "values", values_of(events, add_up=add_up))
 
         with plain_plans(self._spark, rows=rows.total()):
-            add_up = True
             if rows.total() <= FEW_ROWS:
                 side_by_side(self._spark, count, measure)
             else:
-                add_up = rows.total() > EVENTS_OF_GROUP * count()
-                measure(add_up=add_up)
-            limits, least = limits_of(self._of(run_id, "values"), are_many=not add_up), None
-            try:
-                if rows.total() > FEW_ROWS:
-                    least = least_of(limits.persist())
-                write_table(self.files, run_id, "notable", notable_of(events, limits, least=least))
-            finally:
-                limits.unpersist()
+                measure(add_up=rows.total() > EVENTS_OF_GROUP * count())
+        self.files.write_run(run_id, {hour: totals.get(hour, HourTotals()) for hour in rows})
         made = [
             HourCells(hour=hour, fingerprint=self._wanted[hour], run_id=run_id, events=events)
             for hour, events in rows.items()
         ]
-        self.files.write_pointers(run_id, made, totals)
         self.hours |= {one.hour: one for one in made}
+        self._open = _Open(run_id, events, rows.total(), made)
+
+    def finish(self, limits: DataFrame | None = None) -> None:
+        """Add what has job ids to what `begin` has made, if it has made any; from then on the cells count. `limits`: as
+        `limits_of` all values of the day says. Raises as `reduce`."""
+        if self._open is None:
+            return
+        run, least = self._open, None
+        with plain_plans(self._spark, rows=run.events):
+            if limits is None:
+                limits = limits_of(self._of(run.run_id, "values"), are_many=self._are_times_many)
+            try:
+                if run.events > FEW_ROWS:
+                    least = least_of(limits.persist())
+                write_table(self.files, run.run_id, "notable", notable_of(run.rows, limits, least=least))
+            finally:
+                limits.unpersist()
+        self.files.write_run(run.run_id, self.files.run(run.run_id).totals)
+        self.files.write_pointers(run.made)
+        self._open = None
 
     def distrust_runs_without_slow_jobs(self) -> bool:
         """Pass over runs that may have left out jobs that are among a queue's slowest by now. Whether there are any.

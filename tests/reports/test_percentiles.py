@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from queues.lake import sketch
 from queues.reports.tables import times
-from queues.reports.tables.cells import DAY, METRICS, SCOPE
-from queues.reports.tables.times import PERCENTS, histograms_of, measures_of, metrics_of, scopes_of
+from queues.reports.tables.cells import DAY, METRICS, SCOPE, TOP
+from queues.reports.tables.times import PERCENTS, histograms_of, longest_of, measures_of, metrics_of, scopes_of
 
 from .expected import percentile
 
@@ -27,16 +27,20 @@ def _values() -> list[Value]:
     dice = random.Random(7)
     # From 0 to beyond the last bucket; often the same, often in one bucket with others.
     sizes = [0, 5, 127, 128, 4_000, 4_001, 4_030, 70_000, 70_500, 3 << 30, 1 << 45]
+    rare: Value = ("shop", "rare", 8, "wait", 4_000, TOP - 1)
     return [
-        (
-            dice.choice(("shop", "mail")),
-            f"queue-{min(int(dice.expovariate(0.8)), 5)}",
-            dice.randrange(7, 10),
-            dice.choice([*METRICS]),
-            dice.choice(sizes) + dice.choice((0, 0, 1, dice.randrange(40))),
-            dice.choice((1, 1, 1, dice.randrange(1, 12))),
-        )
-        for _ in range(4_000)
+        rare,
+        *(
+            (
+                dice.choice(("shop", "mail")),
+                f"queue-{min(int(dice.expovariate(0.8)), 5)}",
+                dice.randrange(7, 10),
+                dice.choice([*METRICS]),
+                dice.choice(sizes) + dice.choice((0, 0, 1, dice.randrange(40))),
+                dice.choice((1, 1, 1, dice.randrange(1, 12))),
+            )
+            for _ in range(4_000)
+        ),
     ]
 
 
@@ -47,6 +51,11 @@ def _by_level(values: list[Value]) -> dict[Level, list[int]]:
             for when in (hour, DAY):
                 found[namespace, name, when, metric] += [ms] * n
     return found
+
+
+def _limit(every: list[int]) -> int | None:
+    """From which time on one is among the longest."""
+    return max(sorted(every)[-TOP], 1) if len(every) >= TOP else 1 if every else None
 
 
 def _metrics(rows: DataFrame) -> dict[Level, dict[str, Any]]:
@@ -91,6 +100,16 @@ def test_each_level_has_the_percentiles_of_its_values(
         | {f"p{percent}": percentile(every, percent) for percent in PERCENTS}
         for level, every in expected.items()
     }
+    limits = {(row["namespace"], row["queue"]): row for row in longest_of(measures, scopes).collect()}
+    assert {names: (row["wait_from"], row["run_from"]) for names, row in limits.items()} == {
+        (namespace, queue): (
+            _limit(expected[namespace, queue, DAY, "wait"]),
+            _limit(expected[namespace, queue, DAY, "run"]),
+        )
+        for namespace, queue in limits
+    }
+    assert len(limits) == len(sizes)
+    assert limits["shop", "rare"]["wait_from"] == 1
     lists = histograms_of(measures, scopes).collect()
     assert all(
         [one.bucket for one in row["buckets"]] == sorted({one.bucket for one in row["buckets"]}) for row in lists

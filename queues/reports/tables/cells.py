@@ -29,6 +29,12 @@ METRICS: Final = {"wait": "consumed", "run": "acked", "total": "acked", "latenes
 MEASURED: Final = tuple(dict.fromkeys(METRICS.values()))
 """The kinds of events that are measured."""
 
+LISTED: Final = ("wait", "run")
+"""Metrics of which the longest times of a queue are listed, with their jobs."""
+
+TOP: Final = 10
+"""How many of them."""
+
 ARRIVALS: Final = ("published", "respawned")
 DEPARTURES: Final = ("acked", "expired", "dead")
 """Kinds of events that each bring a queue a live job, or take one; others that take jobs are in `_GONE`."""

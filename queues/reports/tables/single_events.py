@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from .cells import KEY, METRICS, SCOPE
+from .cells import KEY, LISTED, METRICS, SCOPE, TOP
 from .figures import at_all_levels
 
 NOTABLE: Final = ("consumed", "acked", "failed", "dead", "lease_lost")
@@ -43,12 +43,6 @@ def notable_of(events: DataFrame, limits: DataFrame, *, least: Mapping[str, int 
 def lost_leases_of(events: DataFrame) -> DataFrame:
     """(scope, job, attempt) of each delivery whose lease ran out, as often as there is an event of it."""
     return events.where(f.col("kind") == "lease_lost").select(*SCOPE, "job", "attempt")
-
-
-TOP: Final = 10
-"""Jobs of a queue and metric."""
-
-LISTED: Final = ("wait", "run")
 
 
 def limits_of(values: DataFrame, *by: str, are_many: bool = False) -> DataFrame:

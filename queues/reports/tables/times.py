@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from ..session import cut_off
-from .cells import DAY, METRICS, SCOPE, bucket_of
+from .cells import DAY, LISTED, METRICS, SCOPE, TOP, bucket_of
 
 PERCENTS: Final = (50, 90, 95, 99)
 
@@ -58,9 +58,10 @@ Keep = Callable[[DataFrame], DataFrame]
 
 
 def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Keep, is_local: bool) -> DataFrame:
-    """(key, jobs, sum_ms, max_ms, p50, …, buckets) at each level, to be added up. A key's percentile is the least that
-    its rows have.
+    """(key, jobs, sum_ms, max_ms, p50, …, longest, buckets) at each level, to be added up. A key's percentile is the
+    least that its rows have.
 
+    `longest`: of a day, the TOP-th longest time; of less than TOP times 1.
     `buckets`: the parts of the day's histogram that a row stands for, a list of (bucket, jobs) in order; of most rows
     null. `scopes`: as `scopes_of` says.
     `add_up`: equal times become one first where there are many: they have not been added up yet.
@@ -102,7 +103,8 @@ def _in_lists(values: DataFrame, cut: Keep, *, tasks: int) -> DataFrame:
     # Nearest rank: the least value that at least this share of the values does not exceed.
     ranks = [f"times[CAST((size(times) * {percent}L + 99) DIV 100 AS int) - 1] AS p{percent}" for percent in PERCENTS]
     told = ("key", *_SUMMED, *ranks)
-    return _union(hours.selectExpr(*told), days.selectExpr(*told, f"{_HISTOGRAM} AS buckets"))
+    longest = f"IF(size(times) < {TOP}, 1L, times[size(times) - {TOP}]) AS longest"
+    return _union(hours.selectExpr(*told), days.selectExpr(*told, longest, f"{_HISTOGRAM} AS buckets"))
 
 
 # `transform(array(x), name -> ...)[0]` gives x a name, so that it is worked out once.
@@ -126,7 +128,8 @@ def _by_bucket(values: DataFrame, keep: Keep, cut: Keep) -> DataFrame:
     levels = _with_days(of_hours, "bucket", *added).groupBy("key", "bucket")
     buckets = keep(levels.agg(*(f.expr(f"{how}({name}) AS {name}") for name, how in added.items())))
     ranked = _ranked(buckets, "bucket", "jobs").withColumn("below", f.expr("upto - jobs"))
-    lies_here = (f"below * 100 < total * {percent} AND total * {percent} <= upto * 100" for percent in PERCENTS)
+    lies_here = [f"below * 100 < total * {percent} AND total * {percent} <= upto * 100" for percent in PERCENTS]
+    lies_here += [f"{_HOUR} = {_WHOLE_DAY} AND below <= total - {TOP} AND total - {TOP} < upto"]
     chosen = ranked.where(" OR ".join(f"({one})" for one in lies_here)).withColumn("place", f.expr(_PLACE))
     chosen = cut(chosen)
     told = chosen.where("min_ms = max_ms").selectExpr("key", "min_ms AS ms", "upto", "total")
@@ -137,7 +140,8 @@ def _by_bucket(values: DataFrame, keep: Keep, cut: Keep) -> DataFrame:
     upward = Window.partitionBy("place").orderBy("ms")
     upto = f.sum("n").over(upward.rowsBetween(Window.unboundedPreceding, Window.currentRow)) + f.col("below")
     both = told.unionAll(found.select("key", "ms", upto.alias("upto"), "total"))
-    nearest = (f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS)
+    nearest = [f"min(IF(upto * 100 >= total * {percent}, ms, NULL)) AS p{percent}" for percent in PERCENTS]
+    nearest += [f"min(IF(total < {TOP}, 1L, IF(upto > total - {TOP}, ms, NULL))) AS longest"]
     percentiles = both.groupBy("key").agg(*map(f.expr, nearest))
     of_day = f"IF({_HOUR} = {_WHOLE_DAY}, array(struct(bucket, jobs)), NULL) AS buckets"
     return _union(buckets.selectExpr("key", *_SUMMED, of_day), percentiles)
@@ -213,6 +217,20 @@ def metrics_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
     hour = f.expr(f"CAST(IF(hour_number = {_WHOLE_DAY}, {DAY}, hour_number) AS int)")
     joined = grouped.join(scopes, "id").withColumn("hour", hour)
     return joined.drop("id", "namespace_id", "events", "namespace_events", "hour_number").selectExpr("*", *means)
+
+
+def longest_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
+    """What `single_events.limits_of` says of all values of the day; not null where all took 0 ms."""
+    limits = (
+        f"min(IF({_METRIC} = {_METRICS.index(metric)}, greatest(longest, 1L), NULL)) AS {metric}_from"
+        for metric in LISTED
+    )
+    of_days = (
+        measures.where(f"{_HOUR} = {_WHOLE_DAY} AND longest IS NOT NULL")
+        .groupBy(f.expr(f"{_ID} AS id"))
+        .agg(*map(f.expr, limits))
+    )
+    return of_days.join(scopes.where("queue != ''"), "id").select(*SCOPE, *(f"{metric}_from" for metric in LISTED))
 
 
 def histograms_of(measures: DataFrame, scopes: DataFrame) -> DataFrame:
