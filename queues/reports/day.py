@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
 from typing import Any, NamedTuple
 
 from pyspark import StorageLevel
@@ -36,13 +35,13 @@ from .local_tables import LocalTables, local_pools_with_gaps, writers_without_ti
 from .progress import Progress, Stage, say
 from .reduction import DayCells
 from .seals import executors_check
-from .session import FEW_ROWS, cut_off, fit_partitions, plain_plans, side_by_side
+from .session import FEW_ROWS, cut_off, fit_partitions, once, plain_plans, side_by_side
 from .tables.anchors import anchored_of
 from .tables.cells import KEY, SCOPE
 from .tables.changes import changes_of
 from .tables.comparisons import backlog_of, begun_of
 from .tables.figures import figures_of, sums_of
-from .tables.single_events import duplicates_of, lost_leases_of
+from .tables.single_events import FAILURES, duplicates_of, lost_leases_of
 from .tables.times import are_single, histograms_of, longest_of, measures_of, metrics_of, scopes_of
 from .warning_texts import damage_text, differences_in, gap_text
 
@@ -65,10 +64,19 @@ class Done:
 
 
 class Times(NamedTuple):
-    """`measures_of` the day, and the `scopes_of` it."""
+    """`measures_of` the day, so many `rows`, and the `scopes_of` it."""
 
     measures: DataFrame
     scopes: DataFrame
+    rows: int
+
+
+class Notable(NamedTuple):
+    """`rows` of the table of that name; the leases that were lost in the day, and those of the day before as well."""
+
+    rows: DataFrame
+    lost_today: DataFrame
+    lost: DataFrame
 
 
 class DayReport:
@@ -232,52 +240,55 @@ class DayReport:
             kept.append(rows.persist(StorageLevel.MEMORY_AND_DISK))
             return rows
 
-        def measure(counts: DataFrame) -> tuple[Times, int]:
+        done = _add_up(self._cells.totals)
+        counts = self._cells.table("counts")
+
+        @once
+        def times() -> Times:
             scopes = keep(scopes_of(counts))
             add_up = are_single(self._cells.rows("values"), events=done.events)
             values = self._cells.table("values")
             measures = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
-            return Times(measures, scopes), measures.count()
+            return Times(measures, scopes, measures.count())
 
-        def write_histograms(times: Times) -> None:
-            self._write("histograms", histograms_of(*times), *SCOPE, "metric", lists="buckets")
+        @once
+        def notable() -> Notable:
+            if self._cells.is_whole_day_open:
+                self._cells.finish(longest_of(times().measures, times().scopes))
+            rows = self._cells.table("notable")
+            lost_today = keep(lost_leases_of(rows).distinct())
+            lost = keep(lost_today.union(self._lost_before()).distinct())
+            lost.count()
+            return Notable(rows, lost_today, lost)
 
-        done = _add_up(self._cells.totals)
-        is_open = self._cells.is_whole_day_open
+        def write_figures() -> None:
+            self._write_figures(counts, times, notable)
+
+        def write_histograms() -> None:
+            rows = histograms_of(times().measures, times().scopes)
+            self._write("histograms", rows, *SCOPE, "metric", lists="buckets")
+
+        def write_others() -> None:
+            for write in writers_without_times(self._write, counts, notable().rows, notable().lost):
+                write()
+
         try:
             before = sum(file.rows for file in self._cells_before.missing)
-            with (
-                plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=before),
-                self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"),
-            ):
-                counts = self._cells.table("counts")
-                if is_open:
-                    times, most = measure(counts)
-                    finish = partial(self._cells.finish, longest_of(*times))
-                    side_by_side(self._spark, finish, partial(write_histograms, times))
-                notable = self._cells.table("notable")
-                lost_today = keep(lost_leases_of(notable).distinct())
-                lost = keep(lost_today.union(self._lost_before()).distinct())
-                others = writers_without_times(self._write, counts, notable, lost)
-                if is_open:
-                    lost_rows = lost.count()
-                else:
-                    # Of little data, one thread's planning is most of the work: there is a core for the rest.
-                    early = others if self._cells.rows(*TABLES) <= FEW_ROWS else []
-                    (times, most), lost_rows, *_ = side_by_side(
-                        self._spark, partial(measure, counts), lost.count, *early
-                    )
-                    others = [partial(write_histograms, times), *([] if early else others)]
-                most = max(most, lost_rows, self._cells.rows("counts", "notable"))
+            # Of little data, one thread's planning is most of the work: there is a core for the rest.
+            early = [write_others] if self._cells.rows(*TABLES) <= FEW_ROWS else []
+            plain = plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=before)
+            with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"), plain:
+                side_by_side(self._spark, times, *early)
+            # A failure is told of twice: itself, and what comes after it.
+            failed = 2 * sum(done.by_kind.get(kind, 0) for kind in FAILURES)
+            most = max(times().rows, self._cells.rows("counts"), failed)
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
             with self._stage(Stage.WRITING, "writing the tables"), plain, directed(self._spark, FOR_TABLES):
-                side_by_side(
-                    self._spark,
-                    lambda: self._write_figures(counts, metrics_of(*times), duplicates_of(notable, lost)),
-                    *others,
-                )
+                # Errors last: they fill the gaps that the longest, figures and changes, leave.
+                late = [] if early else [write_others]
+                side_by_side(self._spark, notable, write_figures, write_histograms, *late)
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
-                self._handed_on = handed_on_by(figures, lost_today)
+                self._handed_on = handed_on_by(figures, notable().lost_today)
         finally:
             for rows_ in kept:
                 rows_.unpersist()
@@ -330,7 +341,7 @@ class DayReport:
         events = read_events(self._spark, lake=self._lake, files=self._cells_before.missing)
         return lost_leases_of(self._cells_before.table("notable")).union(lost_leases_of(events))
 
-    def _write_figures(self, counts: DataFrame, metrics: DataFrame, duplicates: DataFrame) -> None:
+    def _write_figures(self, counts: DataFrame, times: Callable[[], Times], notable: Callable[[], Notable]) -> None:
         """And what has changed in them."""
         sums = sums_of(counts)
         sums = cut_off(sums) if self._is_local else sums.persist()
@@ -343,6 +354,8 @@ class DayReport:
             begun = begun.persist()
             self._differences = differences_in(begun)
         backlog = backlog_of(sums, begun, pools_with_gaps=self._pools_with_gaps)
+        metrics = metrics_of(times().measures, times().scopes)
+        duplicates = duplicates_of(notable().rows, notable().lost)
         self._write("figures", figures_of(sums, metrics, duplicates, backlog), *KEY)
         begun.unpersist()
         if not self._is_local:

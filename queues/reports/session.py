@@ -7,7 +7,7 @@ import os
 import shlex
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,6 +142,22 @@ def side_by_side(spark: SparkSession, first: Callable[[], T], *others: Callable[
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def once(work: Callable[[], T]) -> Callable[[], T]:
+    """The same, but done by the first who calls it; others wait, and all have the same result or error."""
+    lock, ended = threading.Lock(), Future[T]()
+
+    def result() -> T:
+        with lock:
+            if not ended.done():
+                try:
+                    ended.set_result(work())
+                except Exception as error:
+                    ended.set_exception(error)
+        return ended.result()
+
+    return result
 
 
 LOCAL: Final = "local[*]"

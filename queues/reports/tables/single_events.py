@@ -16,6 +16,9 @@ from .figures import at_all_levels
 NOTABLE: Final = ("consumed", "acked", "failed", "dead", "lease_lost")
 """Kinds of events of which some are told of."""
 
+FAILURES: Final = ("failed", "dead", "lease_lost")
+"""Those of which all are."""
+
 
 def notable_of(events: DataFrame, limits: DataFrame, *, least: Mapping[str, int | None] | None = None) -> DataFrame:
     """Failures, deaths, lost leases, deliveries after the first; and what took as long as `limits_of` says.
@@ -25,7 +28,7 @@ def notable_of(events: DataFrame, limits: DataFrame, *, least: Mapping[str, int 
     """
     kind = f.col("kind")
     again = (kind == "consumed") & (f.col("attempt") > 1)
-    told = kind.isin("failed", "dead", "lease_lost") | again
+    told = kind.isin(*FAILURES) | again
     waited = f.when((kind == "consumed") & (f.col("wait_ms") >= f.col("wait_from")), f.col("wait_ms"))
     ran = f.when((kind == "acked") & (f.col("run_ms") >= f.col("run_from")), f.col("run_ms"))
     columns = (*SCOPE, "hour", "kind", "job", "attempt", "at", "worker", "error")
