@@ -23,6 +23,10 @@ Level = tuple[str, str, int, str]
 """Namespace, queue or "", hour or DAY, metric."""
 
 
+BETWEEN = 4_000
+"""More events than a queue has, and less than a namespace."""
+
+
 def _values() -> list[Value]:
     dice = random.Random(7)
     # From 0 to beyond the last bucket; often the same, often in one bucket with others.
@@ -71,8 +75,8 @@ def _metrics(rows: DataFrame) -> dict[Level, dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("listed_events", "add_up", "is_local"),
-    [(1 << 40, False, True), (0, False, True), (500, True, True), (500, True, False)],
-    ids=["all lists", "all by bucket", "both, added up first", "both, as on a cluster"],
+    [(1 << 40, False, True), (0, False, True), (500, True, True), (500, True, False), (BETWEEN, False, True)],
+    ids=["all lists", "all by bucket", "both, added up first", "both, as on a cluster", "queues in lists"],
 )
 def test_each_level_has_the_percentiles_of_its_values(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, listed_events: int, add_up: bool, is_local: bool
@@ -82,7 +86,8 @@ def test_each_level_has_the_percentiles_of_its_values(
     sizes = Counter[str]()
     for namespace, queue, _hour, _metric, _ms, n in values:
         sizes[f"{namespace}/{queue}"] += n
-    assert min(sizes.values()) < 500 < max(sizes.values()), "both kinds of queues"
+    assert min(sizes.values()) < 500 < max(sizes.values()) < BETWEEN, "both kinds of queues"
+    assert sum(size for name, size in sizes.items() if name.startswith("mail/")) > BETWEEN, "namespaces are large"
     monkeypatch.setattr(times, "LISTED_EVENTS", listed_events)
     monkeypatch.setattr(times, "PASS_EVENTS", listed_events)
     monkeypatch.setattr(times, "EVENTS_OF_TASK", 200)

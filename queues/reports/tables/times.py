@@ -69,18 +69,22 @@ def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Kee
     sizes = (
         f"coalesce(sum(IF(events <= {LISTED_EVENTS}, events, 0)), 0)",
         f"coalesce(sum(IF(events > {LISTED_EVENTS}, events, 0)), 0)",
+        "coalesce(max(IF(queue != '', events, 0)), 0)",
     )
-    places, in_small, in_large = scopes.selectExpr("count(*)", *sizes).collect()[0]
+    places, in_small, in_large, most_of_queue = scopes.selectExpr("count(*)", *sizes).collect()[0]
     names = f.broadcast(scopes) if places <= BROADCAST_ROWS else scopes
     most = LISTED_EVENTS if not in_large or in_small > PASS_EVENTS else 0
     cut: Keep = cut_off if is_local else keep
     parts = []
     if most:
         tasks = 1 + in_small // EVENTS_OF_TASK
-        parts.append(_in_lists(_of_hours(values, names, f"<= {most}"), cut, tasks=tasks))
+        lists = cut(_lists_of(_of_hours(values, names, f"<= {most}"), tasks=tasks))
+        parts.append(_in_lists(lists, tasks=tasks))
     if in_large:
-        large = _of_hours(values, names, f"> {most}")
-        if add_up:
+        # Where only namespaces are large, the lists of their queues have all of it, and with fewer names.
+        only_namespaces = most_of_queue <= most
+        large = _of_namespaces(lists, names, most=most) if only_namespaces else _of_hours(values, names, f"> {most}")
+        if add_up or only_namespaces:
             large = cut(large.groupBy("key", "ms").agg(f.sum("n").alias("n")))
         parts.append(_by_bucket(large, keep, cut))
     return reduce(_union, parts)
@@ -91,11 +95,23 @@ def are_single(values: int, *, events: int) -> bool:
     return 2 * values > events
 
 
-def _in_lists(values: DataFrame, cut: Keep, *, tasks: int) -> DataFrame:
-    """Each key's times as one list in order, in which a percentile has its place."""
+def _lists_of(values: DataFrame, *, tasks: int) -> DataFrame:
+    """(day, key, times, jobs, sum_ms, max_ms) of hours, times in order."""
     each = values.selectExpr(f"key | {_WHOLE_DAY}L AS day", "key", "explode(array_repeat(ms, CAST(n AS int))) AS ms")
     together = each.repartition(tasks, "day").groupBy("day", "key")
-    hours = cut(together.agg(*map(f.expr, ("sort_array(collect_list(ms)) AS times", *_sums("1L")))))
+    return together.agg(*map(f.expr, ("sort_array(collect_list(ms)) AS times", *_sums("1L"))))
+
+
+def _of_namespaces(lists: DataFrame, scopes: DataFrame, *, most: int) -> DataFrame:
+    """(key, ms, n) of the hours of namespaces with more than so many events, from the lists of all of their queues."""
+    large = scopes.where(f"queue != '' AND namespace_events > {most}").select("id", "namespace_id")
+    queues = lists.withColumn("id", f.expr(_ID)).join(large, "id")
+    key = f"key + (namespace_id - id) * {_HOURS * len(_METRICS)} AS key"
+    return queues.selectExpr(key, "explode(times) AS ms", "1L AS n")
+
+
+def _in_lists(hours: DataFrame, *, tasks: int) -> DataFrame:
+    """Each key's times as one list, in which a percentile has its place."""
     summed = [f"{how}({name}) AS {name}" for name, how in _SUMMED.items()]
     of_hours = ("sort_array(flatten(collect_list(times))) AS times", *summed)
     # As many tasks as there are for hours: lists are not spilled while they grow.
