@@ -125,9 +125,8 @@ def _in_lists(hours: DataFrame, *, tasks: int) -> DataFrame:
 
 # `transform(array(x), name -> ...)[0]` gives x a name, so that it is worked out once.
 _RUN_ENDS: Final = f"""
-    transform(array(transform(times, ms -> {bucket_of("ms")})), buckets -> transform(
-        filter(sequence(1, size(buckets)), place -> place = size(buckets) OR buckets[place - 1] != buckets[place]),
-        place -> struct(buckets[place - 1] AS bucket, place)))[0]"""
+    transform(array(transform(times, ms -> {bucket_of("ms")})), buckets -> filter(transform(buckets, (bucket, at) ->
+        IF(bucket = get(buckets, at + 1), NULL, struct(bucket, at + 1 AS place))), one -> one IS NOT NULL))[0]"""
 _HISTOGRAM: Final = f"""
     transform(array({_RUN_ENDS}), run_ends -> transform(run_ends, (one, number) ->
         struct(one.bucket, CAST(one.place - IF(number = 0, 0, run_ends[number - 1].place) AS long) AS jobs)))[0]"""
