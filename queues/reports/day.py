@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from queues.lake.appended import read_appended
 from queues.lake.counts import NewestCounts, newest_counts
@@ -25,58 +23,22 @@ from queues.lake.storage import LakeError, Storage
 from queues.spark_settings import is_local
 
 from . import schema
-from .compiler import FOR_TABLES, directed
-from .events import path_in_lake, read_counts, read_events, rows_by_file
+from .day_tables import DayTables, Done
+from .events import path_in_lake, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
-from .history import Output, Predecessor, backlog_before, figures_of_days, handed_on_by, past_figures
-from .hour_cells import TABLES, CellFiles, HourTotals, run_of
+from .history import Output
+from .hour_cells import CellFiles, run_of
 from .java_process import java_is_alive, java_times
-from .local_tables import LocalTables, local_pools_with_gaps, writers_without_times
+from .local_tables import LocalTables, local_pools_with_gaps
 from .progress import Progress, Stage, say
 from .reduction import DayCells
 from .seals import executors_check
-from .session import FEW_ROWS, cut_off, fit_partitions, once, plain_plans, side_by_side
-from .tables.anchors import anchored_of
-from .tables.cells import KEY, SCOPE
-from .tables.changes import changes_of
-from .tables.comparisons import backlog_of, begun_of
-from .tables.figures import figures_of, sums_of
-from .tables.single_events import FAILURES, duplicates_of, lost_leases_of
-from .tables.times import are_single, histograms_of, longest_of, measures_of, metrics_of, scopes_of
-from .warning_texts import damage_text, differences_in, gap_text
+from .session import fit_partitions
+from .warning_texts import damage_text, gap_text
 
 RETRIES = 10
 """How often a day begins again without files that turned out to be damaged, or with a new list of files. Damaged files
 are found all at once, but those that only Spark cannot read one at a time."""
-
-PLANNED_ROWS = 1_000_000
-"""As `session.FEW_ROWS`, for tables that are written side by side."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What a day's tables rest on."""
-
-    events: int
-    demo: bool
-    by_kind: dict[str, int]
-    last_at_ms: int | None
-
-
-class Times(NamedTuple):
-    """`measures_of` the day, so many `rows`, and the `scopes_of` it."""
-
-    measures: DataFrame
-    scopes: DataFrame
-    rows: int
-
-
-class Notable(NamedTuple):
-    """`rows` of the table of that name; the leases that were lost in the day, and those of the day before as well."""
-
-    rows: DataFrame
-    lost_today: DataFrame
-    lost: DataFrame
 
 
 class DayReport:
@@ -104,12 +66,9 @@ class DayReport:
         self._pools_with_gaps: set[str] = set()
         self._counts: list[NewestCounts] = []
         self._damaged_counts: list[tuple[str, str]] = []
-        self._differences = ""
         self._remarks: list[str] = []
-        self._predecessor: Predecessor | None = None
-        self._handed_on = ""
         self._live: list[LakeFile] = []
-        self._local_days, self._begins_known = local_days, False
+        self._local_days = local_days
         self._is_local = False
         before = _day_before(day)
         self._cells, self._cells_before, self._cells_earlier = (
@@ -142,7 +101,8 @@ class DayReport:
                 self._cells_before.look(before, earlier, left_out)
                 self._reduce(run_id)
                 done = self._write_tables()
-                self._write_local_days(run_id, [gap for one in day_files for gap in one.gaps])
+                gaps = [gap for one in day_files for gap in one.gaps]
+                handed_on = done.handed_on + self._write_local_days(run_id, gaps, begins_known=done.beginning.is_known)
                 break
             except Exception as error:
                 readable = [file for one in day_files for file in self._readable(one.live)]
@@ -155,14 +115,15 @@ class DayReport:
         # What compaction has taken was not damaged after all.
         listed = {file.url for one in day_files for file in one.live}
         self._damaged = {url: file for url, file in self._damaged.items() if url in listed}
-        summary = self._summary(files, done, master, lake_days) | {"took_s": round(time.monotonic() - begun, 3)}
+        summary = self._summary(files, done, master, lake_days)
+        summary |= {"handed_on": handed_on, "took_s": round(time.monotonic() - begun, 3)}
         java = java_times(self._spark)
         seconds = {Stage.STARTING: up_s, **self._progress.seconds}  # of the process, and of this day
         summary |= {"seconds": seconds, "java": java}
         self._output.write_summary(self._day, summary)
         with suppress(LakeError, OSError):
             self._cells.files.remove_stale()
-        self._progress.finish(f"{done.events:,} events in {summary['took_s']:.1f} s")
+        self._progress.finish(f"{done.totals.events:,} events in {summary['took_s']:.1f} s")
         return summary
 
     def _lake_days(self) -> list[date]:
@@ -233,66 +194,18 @@ class DayReport:
                 self._cells.reduce(f"{run_id}-again")
 
     def _write_tables(self) -> Done:
-        kept: list[DataFrame] = []
-
-        def keep(rows: DataFrame) -> DataFrame:
-            """As it is once the first action has computed it."""
-            kept.append(rows.persist(StorageLevel.MEMORY_AND_DISK))
-            return rows
-
-        done = _add_up(self._cells.totals)
-        counts = self._cells.table("counts")
-
-        @once
-        def times() -> Times:
-            scopes = keep(scopes_of(counts))
-            add_up = are_single(self._cells.rows("values"), events=done.events)
-            values = self._cells.table("values")
-            measures = keep(measures_of(values, scopes, add_up=add_up, keep=keep, is_local=self._is_local))
-            return Times(measures, scopes, measures.count())
-
-        @once
-        def notable() -> Notable:
-            if self._cells.is_whole_day_open:
-                self._cells.finish(longest_of(times().measures, times().scopes))
-            rows = self._cells.table("notable")
-            lost_today = keep(lost_leases_of(rows).distinct())
-            lost = keep(lost_today.union(self._lost_before()).distinct())
-            lost.count()
-            return Notable(rows, lost_today, lost)
-
-        def write_figures() -> None:
-            self._write_figures(counts, times, notable)
-
-        def write_histograms() -> None:
-            rows = histograms_of(times().measures, times().scopes)
-            self._write("histograms", rows, *SCOPE, "metric", lists="buckets")
-
-        def write_others() -> None:
-            for write in writers_without_times(self._write, counts, notable().rows, notable().lost):
-                write()
-
-        try:
-            before = sum(file.rows for file in self._cells_before.missing)
-            # Of little data, one thread's planning is most of the work: there is a core for the rest.
-            early = [write_others] if self._cells.rows(*TABLES) <= FEW_ROWS else []
-            plain = plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=before)
-            with self._stage(Stage.PERCENTILES, f"percentiles of {done.events:,} events"), plain:
-                side_by_side(self._spark, times, *early)
-            # A failure is told of twice: itself, and what comes after it.
-            failed = 2 * sum(done.by_kind.get(kind, 0) for kind in FAILURES)
-            most = max(times().rows, self._cells.rows("counts"), failed)
-            plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
-            with self._stage(Stage.WRITING, "writing the tables"), plain, directed(self._spark, FOR_TABLES):
-                # Errors last: they fill the gaps that the longest, figures and changes, leave.
-                late = [] if early else [write_others]
-                side_by_side(self._spark, notable, write_figures, write_histograms, *late)
-                figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
-                self._handed_on = handed_on_by(figures, notable().lost_today)
-        finally:
-            for rows_ in kept:
-                rows_.unpersist()
-        return done
+        tables = DayTables(
+            self._spark,
+            lake=self._lake,
+            output=self._output,
+            day=self._day,
+            holidays=self._holidays,
+            cells=self._cells,
+            cells_before=self._cells_before,
+            is_complete=self._is_complete,
+            is_local=self._is_local,
+        )
+        return tables.write(self._progress, noted=self._counts, pools_with_gaps=self._pools_with_gaps)
 
     def _leave_out_local_days(self) -> None:
         """Those that began on a day before this one that was deleted from the lake. Raises LakeError."""
@@ -311,9 +224,10 @@ class DayReport:
         self._cells_earlier.look(files, self._readable(files.live), self._damaged.values())
         return [files]
 
-    def _write_local_days(self, run_id: str, gaps: Sequence[Gap]) -> None:
+    def _write_local_days(self, run_id: str, gaps: Sequence[Gap], *, begins_known: bool) -> str:
+        """What is handed on besides: a digest of the hours that local days may be made of; "" if there are none."""
         if not self._local_days:
-            return
+            return ""
         cells = {
             when: one
             for back, one in enumerate((self._cells, self._cells_before, self._cells_earlier))
@@ -332,53 +246,9 @@ class DayReport:
                     holidays=self._holidays,
                     is_local=self._is_local,
                 )
-                tables.write(begins_known=self._begins_known, pools_with_gaps=local_pools_with_gaps(local, gaps))
+                tables.write(begins_known=begins_known, pools_with_gaps=local_pools_with_gaps(local, gaps))
         hours = [one.fingerprint for when in (self._cells, self._cells_before) for _, one in sorted(when.hours.items())]
-        self._handed_on += f":{zlib.crc32(','.join(hours).encode()):08x}"
-
-    def _lost_before(self) -> DataFrame:
-        """Leases lost on the day before: from its cells where there are any, else from its events."""
-        events = read_events(self._spark, lake=self._lake, files=self._cells_before.missing)
-        return lost_leases_of(self._cells_before.table("notable")).union(lost_leases_of(events))
-
-    def _write_figures(self, counts: DataFrame, times: Callable[[], Times], notable: Callable[[], Notable]) -> None:
-        """And what has changed in them."""
-        sums = sums_of(counts)
-        sums = cut_off(sums) if self._is_local else sums.persist()
-        before = backlog_before(self._spark, lake=self._lake, output=self._output, day=self._day)
-        self._predecessor = before.report
-        anchored = self._anchored(counts, sums, before.backlog)
-        self._begins_known = before.known
-        begun = begun_of(sums, before.backlog, anchored, known=before.known)
-        if anchored is not None:
-            begun = begun.persist()
-            self._differences = differences_in(begun)
-        backlog = backlog_of(sums, begun, pools_with_gaps=self._pools_with_gaps)
-        metrics = metrics_of(times().measures, times().scopes)
-        duplicates = duplicates_of(notable().rows, notable().lost)
-        self._write("figures", figures_of(sums, metrics, duplicates, backlog), *KEY)
-        begun.unpersist()
-        if not self._is_local:
-            sums.unpersist()
-        today = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
-        past = past_figures(self._spark, output=self._output, day=self._day, holidays=self._holidays)
-        is_holiday = self._day in self._holidays
-        changes = changes_of(today, past, complete=self._is_complete, holiday=is_holiday)
-        self._write("changes", changes, *SCOPE, "figure", "hour")
-
-    def _anchored(self, counts: DataFrame, sums: DataFrame, before: DataFrame) -> DataFrame | None:
-        """What queues began the day with by Redis's own counts; None: none were noted on this day."""
-        if not self._counts:
-            return None
-        hours = {f"/hour={hour:02d}/" for counts in self._counts for hour in counts.hours}
-        files = [file for file in self._live if any(hour in file.url for hour in hours)]
-        events = read_events(self._spark, lake=self._lake, files=files)
-        noted = read_counts(self._spark, [one.url for one in self._counts])
-        demo = counts.where("demo").select(*SCOPE).distinct()
-        return anchored_of(sums, before, demo, noted, events)
-
-    def _write(self, table: str, rows: DataFrame, *order: Any, lists: str = "") -> None:
-        self._output.write_table(self._day, table, rows, *order, lists=lists)
+        return f":{zlib.crc32(','.join(hours).encode()):08x}"
 
     def _stage(self, stage: Stage, message: str) -> Any:
         return self._progress.stage(stage, self._spark, message)
@@ -397,11 +267,12 @@ class DayReport:
             for url, reason in self._damaged_counts
         ]
         warnings += [{"kind": "other", "text": text} for text in self._remarks]
-        if self._differences:
-            warnings.append({"kind": "backlog", "text": self._differences})
+        if done.beginning.differences:
+            warnings.append({"kind": "backlog", "text": done.beginning.differences})
+        predecessor = done.beginning.report
         balances, remarks = self._reconcile(corrupt, files.gaps)
         warnings += remarks
-        if not done.events:
+        if not done.totals.events:
             where = f"there are no events of it in {self._lake}, which has days from {lake_days[0]} to {lake_days[-1]}"
             warnings.append({"kind": "other", "text": f"nothing happened on this day: {where}"})
         for warning in warnings:
@@ -410,16 +281,15 @@ class DayReport:
             "date": self._day.isoformat(),
             "run": self._output.run_id,
             schema.VERSION_KEY: schema.VERSION,
-            "events": done.events,
-            "events_by_kind": done.by_kind,
+            "events": done.totals.events,
+            "events_by_kind": done.totals.by_kind,
             "files": len(self._live),
             "lake_rows": files.rows,
             "hours": {
                 hour: {"fingerprint": one.fingerprint, "run": one.run_id, "events": one.events}
                 for hour, one in sorted(self._cells.hours.items())
             },
-            "predecessor": None if self._predecessor is None else asdict(self._predecessor),
-            "handed_on": self._handed_on,
+            "predecessor": None if predecessor is None else asdict(predecessor),
             "local": [one.as_dict() for one in self._local_days],
             "bytes": sum(file.size for file in self._live),
             "corrupt": [{"file": file.url, "reason": file.reason, "rows": file.rows} for file in corrupt],
@@ -429,8 +299,8 @@ class DayReport:
             "spark": self._spark.version,
             "master": master,
             "complete": self._is_complete,
-            "demo": done.demo,
-            "last_at_ms": done.last_at_ms,
+            "demo": done.totals.demo,
+            "last_at_ms": done.totals.last_at_ms,
         }
 
     def _reconcile(
@@ -455,18 +325,6 @@ class DayReport:
             if one.difference
         ]
         return [one.as_dict() for one in found], warnings
-
-
-def _add_up(hours: Sequence[HourTotals]) -> Done:
-    by_kind = Counter[str]()
-    for one in hours:
-        by_kind.update(one.by_kind)
-    return Done(
-        events=by_kind.total(),
-        demo=any(one.demo for one in hours),
-        by_kind=dict(sorted(by_kind.items())),
-        last_at_ms=max((one.last_at_ms for one in hours if one.events), default=None),
-    )
 
 
 def _day_before(day: date) -> date:

@@ -82,7 +82,7 @@ def measures_of(values: DataFrame, scopes: DataFrame, *, add_up: bool, keep: Kee
         parts.append(_in_lists(lists, tasks=tasks))
     if in_large:
         # Where only namespaces are large, the lists of their queues have all of it, and with fewer names.
-        only_namespaces = most_of_queue <= most
+        only_namespaces = 0 < most_of_queue <= most
         large = _of_namespaces(lists, names, most=most) if only_namespaces else _of_hours(values, names, f"> {most}")
         if add_up or only_namespaces:
             large = cut(large.groupBy("key", "ms").agg(f.sum("n").alias("n")))
