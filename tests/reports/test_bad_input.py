@@ -27,7 +27,8 @@ from queues.lake.writer import Writer
 from queues.pump.roles.appended_days import AFTER_MIDNIGHT_MS, AppendedDays
 from queues.pump.roles.drain import Drain
 from queues.reports import day as day_module
-from queues.reports.day import DayReport, Done
+from queues.reports.day import DayReport
+from queues.reports.day_tables import Beginning, Done, Totals
 from queues.reports.events import read_events
 from queues.reports.history import Output, backlog_before
 
@@ -389,7 +390,8 @@ def without_spark(
     """The summary of a report of which nothing is computed."""
 
     def write_tables(report: DayReport) -> Done:
-        return Done(events=sum(file.rows for file in report._live), demo=False, by_kind={}, last_at_ms=None)
+        totals = Totals(events=sum(file.rows for file in report._live), demo=False, by_kind={}, last_at_ms=None)
+        return Done(totals, Beginning(None, is_known=True, differences=""), "")
 
     monkeypatch.setattr(DayReport, "_reduce", reduce)
     monkeypatch.setattr(DayReport, "_write_tables", write_tables)
