@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from queues.lake.compact import compact_day
-from queues.reports import reduction, session
+from queues.reports import day_tables, reduction, session
 from queues.reports.tables import times
 
 from . import expected
@@ -96,8 +96,8 @@ def is_rich(made: tuple[str, list[Event]]) -> bool:
 def test_each_figure_of_a_generated_day_is_what_plain_python_says_in_whatever_order_its_events_come(
     run_day: RunDay, made: tuple[str, list[Event]], dice: random.Random
 ) -> None:
-    """In three steps, after each of which it is reported, and perhaps compacted. Of the first step, which has most,
-    Spark makes code and looks for percentiles by bucket, as for large days; for the others it does without."""
+    """In three steps, after each of which it is reported, and perhaps compacted. The first step, which has most, is
+    computed as large days are, the others as small ones."""
     day, events = made
     today = [one for one in events if one["at"] >= ms(day)]
     before = [one for one in events if one["at"] < ms(day)]
@@ -118,6 +118,8 @@ def test_each_figure_of_a_generated_day_is_what_plain_python_says_in_whatever_or
                 compact_day(str(lake), date.fromisoformat(day))
             with pytest.MonkeyPatch.context() as patch:
                 if number == 1:
+                    for module in (session, reduction, day_tables):
+                        patch.setattr(module, "FEW_ROWS", -1)
                     patch.setattr(session, "INTERPRETED_ROWS", -1)
                     patch.setattr(times, "LISTED_EVENTS", 20)
                     patch.setattr(times, "PASS_EVENTS", 20)
