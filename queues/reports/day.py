@@ -23,7 +23,7 @@ from queues.lake.storage import LakeError, Storage
 from queues.spark_settings import is_local
 
 from . import schema
-from .day_tables import DayTables, Done
+from .day_tables import DayTables, WrittenTables
 from .events import path_in_lake, read_events, rows_by_file
 from .failures import RowsMissingError, first_words, may_be_damage, unreadable_file
 from .history import Output
@@ -102,7 +102,7 @@ class DayReport:
                 self._reduce(run_id)
                 done = self._write_tables()
                 gaps = [gap for one in day_files for gap in one.gaps]
-                handed_on = done.handed_on + self._write_local_days(run_id, gaps, begins_known=done.beginning.is_known)
+                handed_on = done.handed_on + self._write_local_days(run_id, gaps, begins_known=done.opening.is_known)
                 break
             except Exception as error:
                 readable = [file for one in day_files for file in self._readable(one.live)]
@@ -186,14 +186,14 @@ class DayReport:
         missing = self._cells.missing
         with self._stage(Stage.COUNTING, f"counting the events of {len(missing)} of {len(self._live)} files"):
             self._cells.begin(run_id)
-            if not self._cells.is_whole_day_open:
+            if not self._cells.can_wait:
                 self._cells.finish()
             if not self._is_complete:
                 self._cells_before.reduce(run_id)
             if self._cells.distrust_runs_without_slow_jobs():
                 self._cells.reduce(f"{run_id}-again")
 
-    def _write_tables(self) -> Done:
+    def _write_tables(self) -> WrittenTables:
         tables = DayTables(
             self._spark,
             lake=self._lake,
@@ -253,7 +253,7 @@ class DayReport:
     def _stage(self, stage: Stage, message: str) -> Any:
         return self._progress.stage(stage, self._spark, message)
 
-    def _summary(self, files: DayFiles, done: Done, master: str, lake_days: Sequence[date]) -> dict[str, Any]:
+    def _summary(self, files: DayFiles, done: WrittenTables, master: str, lake_days: Sequence[date]) -> dict[str, Any]:
         corrupt = [*files.corrupt, *self._damaged.values()]
         gaps = [
             {"pool": gap.pool, "partition": gap.partition, "dropped": gap.dropped}
@@ -267,9 +267,9 @@ class DayReport:
             for url, reason in self._damaged_counts
         ]
         warnings += [{"kind": "other", "text": text} for text in self._remarks]
-        if done.beginning.differences:
-            warnings.append({"kind": "backlog", "text": done.beginning.differences})
-        predecessor = done.beginning.report
+        if done.opening.differences:
+            warnings.append({"kind": "backlog", "text": done.opening.differences})
+        predecessor = done.opening.report
         balances, remarks = self._reconcile(corrupt, files.gaps)
         warnings += remarks
         if not done.totals.events:

@@ -44,7 +44,7 @@ class Totals:
     last_at_ms: int | None
 
 
-class Beginning(NamedTuple):
+class OpeningBacklog(NamedTuple):
     """What queues began the day with. `report`: the one that says so. `is_known`: whether others had nothing.
     `differences`: from Redis's own counts, as a text."""
 
@@ -53,11 +53,11 @@ class Beginning(NamedTuple):
     differences: str
 
 
-class Done(NamedTuple):
-    """What a day's tables rest on. `handed_on`: a digest of what the next day's take from them."""
+class WrittenTables(NamedTuple):
+    """What the tables of a day rest on. `handed_on`: a digest of what the next day's take from them."""
 
     totals: Totals
-    beginning: Beginning
+    opening: OpeningBacklog
     handed_on: str
 
 
@@ -78,7 +78,7 @@ class Notable(NamedTuple):
 
 
 class DayTables:
-    """Computes and writes them."""
+    """Computes the tables of one day and writes them."""
 
     def __init__(
         self,
@@ -99,7 +99,9 @@ class DayTables:
         self._cells, self._cells_before = cells, cells_before
         self._is_complete, self._is_local = is_complete, is_local
 
-    def write(self, progress: Progress, *, noted: Sequence[NewestCounts], pools_with_gaps: Collection[str]) -> Done:
+    def write(
+        self, progress: Progress, *, noted: Sequence[NewestCounts], pools_with_gaps: Collection[str]
+    ) -> WrittenTables:
         """`noted`: Redis's own counts. `pools_with_gaps`: pools that lack events. Raises what Spark raises."""
         kept: list[DataFrame] = []
 
@@ -121,7 +123,7 @@ class DayTables:
 
         @once
         def notable() -> Notable:
-            if self._cells.is_whole_day_open:
+            if self._cells.unfinished_events:
                 self._cells.finish(longest_of(times().measures, times().scopes))
             rows = self._cells.table("notable")
             lost_today = keep(lost_leases_of(rows).distinct())
@@ -129,7 +131,7 @@ class DayTables:
             lost.count()
             return Notable(rows, lost_today, lost)
 
-        def write_figures() -> Beginning:
+        def write_figures() -> OpeningBacklog:
             return self._write_figures(counts, times, notable, noted=noted, pools_with_gaps=pools_with_gaps)
 
         def write_histograms() -> None:
@@ -141,24 +143,25 @@ class DayTables:
                 write()
 
         try:
-            before = sum(file.rows for file in self._cells_before.missing)
+            # Of which little is left, but code has to be made for them.
+            read = max(sum(file.rows for file in self._cells_before.missing), self._cells.unfinished_events)
             # Of little data, one thread's planning is most of the work: there is a core for the rest.
             early = [write_others] if self._cells.rows(*TABLES) <= FEW_ROWS else []
-            plain = plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=before)
+            plain = plain_plans(self._spark, rows=self._cells.rows(*TABLES), events=read)
             told = f"percentiles of {totals.events:,} events"
             with progress.stage(Stage.PERCENTILES, self._spark, told), plain:
                 side_by_side(self._spark, times, *early)
-            # A failure is told of twice: itself, and what comes after it.
+            # Of an unfinished day: a failure is told of twice, itself and what comes after it.
             failed = 2 * sum(totals.by_kind.get(kind, 0) for kind in FAILURES)
-            most = max(times().rows, self._cells.rows("counts"), failed)
-            plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=before)
+            most = max(times().rows, self._cells.rows("counts", "notable"), failed)
+            plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=read)
             writing = progress.stage(Stage.WRITING, self._spark, "writing the tables")
             with writing, plain, directed(self._spark, FOR_TABLES):
                 # Errors last: they fill the gaps that the longest, figures and changes, leave.
                 late = [] if early else [write_others]
-                beginning, *_ = side_by_side(self._spark, write_figures, notable, write_histograms, *late)
+                opening, *_ = side_by_side(self._spark, write_figures, notable, write_histograms, *late)
                 figures = figures_of_days(self._spark, [self._output.table_url(self._day, "figures")])
-                return Done(totals, beginning, handed_on_by(figures, notable().lost_today))
+                return WrittenTables(totals, opening, handed_on_by(figures, notable().lost_today))
         finally:
             for rows_ in kept:
                 rows_.unpersist()
@@ -176,7 +179,7 @@ class DayTables:
         *,
         noted: Sequence[NewestCounts],
         pools_with_gaps: Collection[str],
-    ) -> Beginning:
+    ) -> OpeningBacklog:
         """And what has changed in them."""
         sums = sums_of(counts)
         sums = cut_off(sums) if self._is_local else sums.persist()
@@ -198,7 +201,7 @@ class DayTables:
         is_holiday = self._day in self._holidays
         changes = changes_of(today, past, complete=self._is_complete, holiday=is_holiday)
         self._write("changes", changes, *SCOPE, "figure", "hour")
-        return Beginning(before.report, before.known, differences)
+        return OpeningBacklog(before.report, before.known, differences)
 
     def _anchored(
         self, counts: DataFrame, sums: DataFrame, before: DataFrame, noted: Sequence[NewestCounts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,33 +23,42 @@ ENDING_S: Final = 10.0
 """How long a Java process that was killed may take to be gone."""
 
 _LOOK_S: Final = 0.02
+_STARTED_S: Final = 900.0
+"""Java is given up that does not say where it listens. It may have to download packages that Spark is told of."""
 
 
-def start_java(words: Sequence[str | Path], *, variables: Mapping[str, str], scratch: Path) -> None:
-    """Start the Java process that the next session uses.
+def start_java(command: Sequence[str], *, variables: Mapping[str, str]) -> None:
+    """Start the Java process that the next session uses. `variables`: of its environment, besides ours.
 
-    `words`: the command. `variables`: of its environment, besides ours. `scratch`: a directory that only we can read.
-    PySpark's own start runs Python between fork and exec (`preexec_fn`): where a thread of another file system's client
-    was at work, a report of a lake in HDFS stood still there.
-    Raises PySparkRuntimeError if Java ends before it says where it listens.
+    PySpark's own start runs Python between fork and exec (`preexec_fn`, which makes Java ignore Ctrl-C): where a thread
+    of another file system's client was at work, a report of a lake in HDFS stood still there.
+    Raises PySparkRuntimeError if Java ends before it says where it listens, or does not say so.
     """
-    told = scratch / "java-listens"
-    process = subprocess.Popen(  # noqa: S603
-        words,
-        stdin=subprocess.PIPE,  # Java ends when nobody holds it any more
-        env={**os.environ, **variables, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
-    )
-    while not told.is_file():
-        if process.poll() is not None:
-            raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
-        time.sleep(_LOOK_S)
-    with told.open("rb") as listens:
-        port, secret = read_int(listens), UTF8Deserializer().loads(listens)  # type: ignore[no-untyped-call]
-    told.unlink()
-    with _environment(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret):
-        gateway = launch_gateway()  # type: ignore[no-untyped-call]
-    gateway.proc = process
-    SparkContext._ensure_initialized(gateway=gateway)
+    with tempfile.TemporaryDirectory(prefix="taskq-java-") as folder:  # which only we can read
+        connection_file = Path(folder) / "connection"
+        process = subprocess.Popen(  # noqa: S603
+            command,
+            stdin=subprocess.PIPE,  # Java ends when nobody holds it any more
+            env=os.environ
+            | variables
+            | {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file)},
+        )
+        try:
+            give_up = time.monotonic() + _STARTED_S
+            while not connection_file.is_file():
+                if process.poll() is not None or time.monotonic() > give_up:
+                    raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+                time.sleep(_LOOK_S)
+            with connection_file.open("rb") as file:
+                port, secret = read_int(file), UTF8Deserializer().loads(file)  # type: ignore[no-untyped-call]
+            with _environment(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret):
+                gateway = launch_gateway()  # type: ignore[no-untyped-call]
+            gateway.proc = process
+            SparkContext._ensure_initialized(gateway=gateway)
+        except BaseException:  # a wish to exit, too: Java would go on writing into what is being deleted
+            process.kill()
+            process.wait()
+            raise
 
 
 @contextlib.contextmanager
@@ -61,14 +71,16 @@ def _environment(**variables: str) -> Iterator[None]:
             del os.environ[name]
 
 
-def end_java(session: SparkSession, *, within_s: float) -> bool:
+def end_java(session: SparkSession | None, *, within_s: float) -> bool:
     """Stop Spark and its Java process, also when that has died already: then there is nothing that could be stopped.
+    `session`: None if there was to be none.
 
     Whether Java has ended by itself within that time.
     """
     gateway = SparkContext._gateway
     with contextlib.suppress(Exception):
-        session.stop()
+        if session is not None:
+            session.stop()
     if gateway is None:
         return False
     with contextlib.suppress(Exception):

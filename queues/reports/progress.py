@@ -31,10 +31,10 @@ class Stage(StrEnum):
 
 
 UPTO: Final = {
-    Stage.STARTING: 10,
-    Stage.LISTING: 13,
-    Stage.COUNTING: 60,
-    Stage.PERCENTILES: 80,
+    Stage.STARTING: 8,
+    Stage.LISTING: 10,
+    Stage.COUNTING: 40,
+    Stage.PERCENTILES: 65,
     Stage.WRITING: 99,
     Stage.FINISHED: 100,
 }

@@ -23,13 +23,14 @@ EVENTS_OF_GROUP: Final = 200
 """With fewer events to a row of counts, too few times of a queue's hour are equal to look for them."""
 
 
-class _Open(NamedTuple):
-    """A run of which one table is not there yet. `rows`: the events that it reduces. `made`: its hours."""
+class _UnfinishedRun(NamedTuple):
+    """A run of which one table is not there yet. `rows`: its `events`. `totals`: of its hours."""
 
     run_id: str
     rows: DataFrame
     events: int
-    made: Sequence[HourCells]
+    hours: Sequence[HourCells]
+    totals: dict[int, HourTotals]
 
 
 class DayCells:
@@ -40,12 +41,12 @@ class DayCells:
         self.files = files
         self.hours: dict[int, HourCells] = {}
         self._wanted: dict[int, str] = {}
-        self._open: _Open | None = None
+        self._unfinished: _UnfinishedRun | None = None
         self._live: Sequence[LakeFile] = ()
 
     def look(self, day: DayFiles, live: Sequence[LakeFile], left_out: Iterable[DamagedFile]) -> None:
         """Find the cells of the hours whose events are in `live`, which is what `day` has but for what is left out."""
-        self._open = None
+        self._unfinished = None
         self._wanted = hour_fingerprints(day, left_out, definition=str(VERSION))
         self._live = live
         self.hours = self.files.find({hour: self._wanted[hour] for hour in rows_by_hour(live)})
@@ -86,11 +87,16 @@ class DayCells:
         return read_table(self._spark, self.files, name, wanted)
 
     @property
-    def is_whole_day_open(self) -> bool:
-        """Whether one run makes the cells of all hours, and there are so many events that it is worth waiting for the
-        percentiles: they tell which jobs are the slowest."""
-        run = self._open
-        return run is not None and len(run.made) == len(self.hours) and run.events > FEW_ROWS
+    def unfinished_events(self) -> int:
+        """How many events `finish` will read."""
+        return 0 if self._unfinished is None else self._unfinished.events
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether `finish` may wait for the percentiles of the day, which tell the longest times: one run makes the
+        cells of all hours, and there are so many times that looking through them would take long."""
+        run = self._unfinished
+        return run is not None and len(run.hours) == len(self.hours) and self.rows("values") > FEW_ROWS
 
     def reduce(self, run_id: str) -> None:
         """Make the cells that are missing, as files of that run. Raises RowsMissingError, and what Spark raises."""
@@ -98,7 +104,7 @@ class DayCells:
         self.finish()
 
     def begin(self, run_id: str) -> None:
-        """Make the counts and values of the cells that are missing. Raises as `reduce`."""
+        """Make the counts and values of the cells that are missing; `finish` makes the rest. Raises as `reduce`."""
         live = self.missing
         if not live:
             return
@@ -122,20 +128,21 @@ class DayCells:
                 side_by_side(self._spark, count, measure)
             else:
                 measure(add_up=rows.total() > EVENTS_OF_GROUP * count())
-        self.files.write_run(run_id, {hour: totals.get(hour, HourTotals()) for hour in rows})
+        of_hours = {hour: totals.get(hour, HourTotals()) for hour in rows}
+        self.files.write_run(run_id, of_hours)
         made = [
             HourCells(hour=hour, fingerprint=self._wanted[hour], run_id=run_id, events=events)
             for hour, events in rows.items()
         ]
         self.hours |= {one.hour: one for one in made}
-        self._open = _Open(run_id, events, rows.total(), made)
+        self._unfinished = _UnfinishedRun(run_id, events, rows.total(), made, of_hours)
 
     def finish(self, limits: DataFrame | None = None) -> None:
-        """Add what has job ids to what `begin` has made, if it has made any; from then on the cells count. `limits`: as
-        `limits_of` all values of the day says. Raises as `reduce`."""
-        if self._open is None:
+        """Write the table `notable` of the run that `begin` began, if any, and have its cells count from now on.
+        `limits`: what `limits_of` would say of all values of the day. Raises as `reduce`."""
+        if self._unfinished is None:
             return
-        run, least = self._open, None
+        run, least = self._unfinished, None
         with plain_plans(self._spark, rows=run.events):
             if limits is None:
                 limits = limits_of(self._of(run.run_id, "values"), are_many=self._are_times_many)
@@ -145,9 +152,9 @@ class DayCells:
                 write_table(self.files, run.run_id, "notable", notable_of(run.rows, limits, least=least))
             finally:
                 limits.unpersist()
-        self.files.write_run(run.run_id, self.files.run(run.run_id).totals)
-        self.files.write_pointers(run.made)
-        self._open = None
+        self.files.write_run(run.run_id, run.totals)
+        self.files.write_pointers(run.hours)
+        self._unfinished = None
 
     def distrust_runs_without_slow_jobs(self) -> bool:
         """Pass over runs that may have left out jobs that are among a queue's slowest by now. Whether there are any.

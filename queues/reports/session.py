@@ -230,8 +230,8 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
     explains them).
     """
     if options.is_connect:
-        with connect_session(options.master, own=_anywhere(options), asked=options.conf) as session:
-            yield session
+        with connect_session(options.master, own=_anywhere(options), asked=options.conf) as connected:
+            yield connected
         return
     check_answers(options.master)
     log4j = scratch / "log4j2.properties"
@@ -247,16 +247,19 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
     own = _of_process(options, scratch, log4j, more_java=archive.options if archive else "")
     properties = scratch / "spark.properties"
     write_properties(properties, {**_anywhere(options), **own, **options.conf})
+    submit = Path(home) / "bin" / "spark-submit"
+    if not submit.is_file():
+        raise BadSettingError(f"SPARK_HOME={home}: there is no {submit}")
     # Settings not as arguments, which every user of the machine could read.
-    words: list[str | Path] = ["--master", options.master, "--properties-file", properties, "--load-spark-defaults"]
+    command = [str(submit), "--master", options.master, "--properties-file", str(properties), "--load-spark-defaults"]
     start_java(
-        [Path(home) / "bin" / "spark-submit", *words, *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS") or _SHELL)],
+        [*command, *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS") or _SHELL)],
         variables={"JAVA_HOME": str(java.home), "SPARK_HOME": home, "SPARK_LOCAL_DIRS": str(scratch)}
         | (MAKER_MEMORY if archive is not None and archive.is_made else {}),
-        scratch=scratch,
     )
-    session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
+    session: SparkSession | None = None
     try:
+        session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
         if not options.is_local:
             _await_executors(session, options)
         yield session

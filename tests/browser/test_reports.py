@@ -155,8 +155,11 @@ def test_a_report_is_for_everybody(path: str, day: str, open_page: OpenPage) -> 
     page.set_viewport_size(PHONE)
     page.evaluate("document.querySelectorAll('.merged td').forEach((cell) => { cell.textContent = '> 99.99 %'; })")
     wide = sticks_out(page)
+    of_days = page.locator(".scroll:has(> .merged)")
+    fits = [box.evaluate("(box) => box.scrollWidth <= box.clientWidth") for box in of_days.all()]
     barriers += find_barriers(page)
     keep_picture(page, f"{name}-phone")
 
     assert barriers == []
     assert wide == [], "it scrolls sideways on a phone"
+    assert all(fits)

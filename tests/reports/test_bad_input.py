@@ -28,7 +28,7 @@ from queues.pump.roles.appended_days import AFTER_MIDNIGHT_MS, AppendedDays
 from queues.pump.roles.drain import Drain
 from queues.reports import day as day_module
 from queues.reports.day import DayReport
-from queues.reports.day_tables import Beginning, Done, Totals
+from queues.reports.day_tables import OpeningBacklog, Totals, WrittenTables
 from queues.reports.events import read_events
 from queues.reports.history import Output, backlog_before
 
@@ -389,9 +389,9 @@ def without_spark(
 ) -> dict[str, Any]:
     """The summary of a report of which nothing is computed."""
 
-    def write_tables(report: DayReport) -> Done:
+    def write_tables(report: DayReport) -> WrittenTables:
         totals = Totals(events=sum(file.rows for file in report._live), demo=False, by_kind={}, last_at_ms=None)
-        return Done(totals, Beginning(None, is_known=True, differences=""), "")
+        return WrittenTables(totals, OpeningBacklog(None, is_known=True, differences=""), "")
 
     monkeypatch.setattr(DayReport, "_reduce", reduce)
     monkeypatch.setattr(DayReport, "_write_tables", write_tables)
