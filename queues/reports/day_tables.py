@@ -151,7 +151,7 @@ class DayTables:
             told = f"percentiles of {totals.events:,} events"
             with progress.stage(Stage.PERCENTILES, self._spark, told), plain:
                 side_by_side(self._spark, times, *early)
-            # Of an unfinished day: a failure is told of twice, itself and what comes after it.
+            # Rows of `notable` while they are not counted yet: each failure, and the delivery that follows it.
             failed = 2 * sum(totals.by_kind.get(kind, 0) for kind in FAILURES)
             most = max(times().rows, self._cells.rows("counts", "notable"), failed)
             plain = plain_plans(self._spark, rows=most, most=PLANNED_ROWS, events=read)

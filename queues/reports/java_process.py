@@ -24,7 +24,7 @@ ENDING_S: Final = 10.0
 
 _LOOK_S: Final = 0.02
 _STARTED_S: Final = 900.0
-"""Java is given up that does not say where it listens. It may have to download packages that Spark is told of."""
+"""How long Java may take to say where it listens: it may have to download the packages that Spark is told to use."""
 
 
 def start_java(command: Sequence[str], *, variables: Mapping[str, str]) -> None:

@@ -24,13 +24,17 @@ EVENTS_OF_GROUP: Final = 200
 
 
 class _UnfinishedRun(NamedTuple):
-    """A run of which one table is not there yet. `rows`: its `events`. `totals`: of its hours."""
+    """A run that lacks the table `notable`. `events`: of all its hours. `totals`: of each of them."""
 
     run_id: str
-    rows: DataFrame
-    events: int
+    events: DataFrame
     hours: Sequence[HourCells]
     totals: dict[int, HourTotals]
+
+    @property
+    def number(self) -> int:
+        """How many events that are."""
+        return sum(one.events for one in self.hours)
 
 
 class DayCells:
@@ -89,7 +93,7 @@ class DayCells:
     @property
     def unfinished_events(self) -> int:
         """How many events `finish` will read."""
-        return 0 if self._unfinished is None else self._unfinished.events
+        return 0 if self._unfinished is None else self._unfinished.number
 
     @property
     def can_wait(self) -> bool:
@@ -135,7 +139,7 @@ class DayCells:
             for hour, events in rows.items()
         ]
         self.hours |= {one.hour: one for one in made}
-        self._unfinished = _UnfinishedRun(run_id, events, rows.total(), made, of_hours)
+        self._unfinished = _UnfinishedRun(run_id, events, made, of_hours)
 
     def finish(self, limits: DataFrame | None = None) -> None:
         """Write the table `notable` of the run that `begin` began, if any, and have its cells count from now on.
@@ -143,13 +147,13 @@ class DayCells:
         if self._unfinished is None:
             return
         run, least = self._unfinished, None
-        with plain_plans(self._spark, rows=run.events):
+        with plain_plans(self._spark, rows=run.number):
             if limits is None:
                 limits = limits_of(self._of(run.run_id, "values"), are_many=self._are_times_many)
             try:
-                if run.events > FEW_ROWS:
+                if run.number > FEW_ROWS:
                     least = least_of(limits.persist())
-                write_table(self.files, run.run_id, "notable", notable_of(run.rows, limits, least=least))
+                write_table(self.files, run.run_id, "notable", notable_of(run.events, limits, least=least))
             finally:
                 limits.unpersist()
         self.files.write_run(run.run_id, run.totals)
