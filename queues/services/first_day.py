@@ -23,7 +23,7 @@ from queues.pools.database import read_metadata
 from queues.pools.ttl_cache import Recent
 
 from .consumers.reading import read_consumers
-from .permissions import Right, User, places_with, roles_of, sees_everything
+from .permissions import Right, User, places_of, places_with, sees_everything
 from .workers.reading import read_workers
 
 NAMESPACES_MAX: Final = 5
@@ -89,7 +89,7 @@ def read_first_day(*, user: User) -> FirstDay:
 
     Raises MetadataUnavailableError.
     """
-    places = list(roles_of(user=user))
+    places = places_of(user=user)
     looked_at = places[:NAMESPACES_MAX]
     done, away = _read_acts(user, looked_at)
     steps = [StepProgress(step=step, is_done=step in done) for step in FirstStep]

@@ -63,6 +63,13 @@ def roles_of(*, user: User) -> Mapping[tuple[str, str], Role]:
     return {(pool, name): Role(role) for pool, name, role in read_metadata(lambda: list(found))}
 
 
+def places_of(*, user: User) -> list[tuple[str, str]]:
+    """Pool and name of each namespace that `user` may see, in order, at most NAMESPACES_MAX: a quarter of what
+    `roles_of` takes. Raises MetadataUnavailableError."""
+    rows = Namespace.objects.visible_to(user).order_by("pool__name", "name").values_list("pool__name", "name")
+    return read_metadata(lambda: list(rows[:NAMESPACES_MAX]))
+
+
 def roles_among(*, user: User, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Role]:
     """What `user` may do in those of some namespaces (pool and name) that they may see; one query."""
     if not places:

@@ -53,30 +53,30 @@ def restored_after_commits() -> Iterator[None]:
     Django empties the tables and makes every permission anew, which takes a hundred times as long.
     """
     put_back = _copied_back() if connection.vendor == "sqlite" else _rows_put_back()
-    with mock.patch.object(TransactionTestCase, "_fixture_teardown", lambda _test: put_back()):
+    with mock.patch.object(TransactionTestCase, "_fixture_teardown", put_back):
         yield
 
 
-def _copied_back() -> Callable[[], None]:
+def _copied_back() -> Callable[[TransactionTestCase], None]:
     connection.ensure_connection()
     kept = sqlite3.connect(":memory:", check_same_thread=False)
     connection.connection.backup(kept)
 
-    def put_back() -> None:
+    def put_back(_test: TransactionTestCase) -> None:
         connection.ensure_connection()
         kept.backup(connection.connection)
 
     return put_back
 
 
-def _rows_put_back() -> Callable[[], None]:
+def _rows_put_back() -> Callable[[TransactionTestCase], None]:
     models = apps.get_models(include_auto_created=True)
     rows = {model: list(model._base_manager.all()) for model in models if model._base_manager.exists()}
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     # To truncate a table is to make new files of it and of its indexes. Foreign keys are checked at the end.
     emptied = "; ".join(f"DELETE FROM {connection.ops.quote_name(table)}" for table in tables)
 
-    def put_back() -> None:
+    def put_back(_test: TransactionTestCase) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(emptied)
             for model, kept in rows.items():

@@ -20,7 +20,7 @@ from queues.engine.stats.consumers import WaitingConsumer
 from queues.pools import find_pool, reading_engine_for
 
 from ...pools.ttl_cache import Recent
-from ..permissions import User, roles_of
+from ..permissions import User, places_of
 
 NEVER_MS: Final = 2**53
 """Later than any time that is told."""
@@ -259,7 +259,7 @@ def read_consumers(*, user: User, namespace: str = "", text: str = "", state: st
     `text`: part of a consumer's name, address, queue or namespace. `state`: waiting, working, overdue, away or "".
     Two round trips to each pool. Raises MetadataUnavailableError; StoreUnavailableError if no pool answers.
     """
-    visible = tuple(roles_of(user=user))
+    visible = tuple(places_of(user=user))
     chosen = [place for place in visible if not namespace or "/".join(place) == namespace]
     by_pool: dict[str, set[str]] = {}
     for pool, name in chosen:

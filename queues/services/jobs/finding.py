@@ -17,7 +17,7 @@ from queues.engine.operation import Plan
 from queues.engine.values import JobDetail, JobState
 from queues.pools import find_pool, reading_engine_for
 
-from ..permissions import User, roles_of, sees_everything
+from ..permissions import User, places_of, sees_everything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ def search_job(*, user: User, job_id: str) -> Search:
     """
     if not is_job_id(job_id):
         raise InvalidArgumentError("invalid job id")
-    visible = roles_of(user=user)
+    visible = dict.fromkeys(places_of(user=user))
     by_pool: dict[str, list[str]] = {}
     for pool, namespace in visible:
         by_pool.setdefault(pool, []).append(namespace)

@@ -30,7 +30,7 @@ from queues.pools.database import read_metadata
 
 from ...pools.silences import note_answer, note_silence, now_ms
 from ...pools.ttl_cache import Recent
-from ..permissions import User, roles_of, sees_everything
+from ..permissions import User, places_of, sees_everything
 
 FRESH_S: Final = 2.0
 
@@ -285,7 +285,7 @@ def namespaces_by_pool(*, user: User) -> Mapping[str, Set[str]]:
     if sees_everything(user):
         names = Pool.objects.order_by("name").values_list("name", flat=True)[:POOLS_MAX]
         namespaces = {name: set() for name in read_metadata(lambda: list(names))}
-    for pool, namespace in roles_of(user=user):
+    for pool, namespace in places_of(user=user):
         namespaces.setdefault(pool, set()).add(namespace)
     return namespaces
 

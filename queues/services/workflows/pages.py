@@ -17,7 +17,7 @@ from queues.engine import retry_workflow as retry_workflow_of
 from queues.pools import engine_for, reading_engine_for
 
 from ..activity import ActivityAction, note_activity
-from ..permissions import Role, User, check_role, check_visible, role_in, roles_of
+from ..permissions import Role, User, check_role, check_visible, places_of, role_in
 
 PAGE: Final = 50
 READ_AT_ONCE: Final = 100
@@ -81,7 +81,7 @@ def show_workflows(
     """Those of the namespace `place` (pool and name). Raises NamespaceNotFoundError, InvalidArgumentError."""
     if place:
         check_visible(user=user, pool=place[0], namespace=place[1])
-    namespaces = tuple(roles_of(user=user))
+    namespaces = tuple(places_of(user=user))
     tried = [place] if place else namespaces[:NAMESPACES_TRIED]
     shown = WorkflowList(pool="", namespace="", rows=(), after="", namespaces=namespaces)
     for pool, namespace in tried:
