@@ -19,6 +19,7 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.asyncio.sentinel import Sentinel as AsyncSentinel
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode
+from redis.driver_info import DriverInfo
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
@@ -149,8 +150,10 @@ _COMMON: dict[str, Any] = {
     "socket_connect_timeout": CONNECT_TIMEOUT_S,
     "socket_timeout": REPLY_TIMEOUT_S,
     "protocol": 2,
+    "driver_info": DriverInfo(),
 }
-"""No retries: a script whose reply was lost may have been applied, and only the caller knows whether to repeat it."""
+"""No retries: a script whose reply was lost may have been applied, and only the caller knows whether to repeat it.
+Without `driver_info` redis-py reads its own version from a file for each connection that it makes."""
 
 
 def connect(address: StoreAddress, **options: Any) -> SyncClient:
