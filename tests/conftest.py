@@ -70,6 +70,8 @@ PROCESSES = (
     "tests/sdk/django/outbox/test_http.py",
     "tests/dashboard/test_silent_redis.py",
     "tests/sdk/test_docs.py::test_every_snippet_",
+    "tests/lake/test_reconciliation.py::test_sealed_files_that_executors_have_checked_",
+    "tests/metadata/test_commands.py::test_a_process_starts_without_",
     *(f"tests/engine/test_{name}.py" for name in PROCESSES_OF_ENGINE),
     *(f"tests/http/test_{name}.py" for name in PROCESSES_OF_HTTP),
 )
@@ -78,6 +80,11 @@ PROCESSES = (
 EXHAUSTIVE = (
     *("tests/dashboard/access/", "tests/engine/test_random_walk.py", "tests/engine/test_waiter_groups.py"),
     *("tests/engine/test_events.py::test_the_cap_", "tests/engine/test_expiry.py::test_whatever_happens_"),
+    "tests/engine/test_dependencies_cut_off.py",
+    "tests/engine/test_open_dependencies.py::test_wherever_the_connection_is_lost_",
+    "tests/engine/test_script_builder.py::test_what_is_committed_",
+    *("tests/lake/test_damage.py::test_of_400_flipped_bits_", "tests/lake/test_files.py::test_no_flipped_bit_"),
+    "tests/lake/test_views.py::test_the_files_that_count_",
     *("tests/engine/workflows/test_cut_off.py", "tests/engine/workflows/test_walk.py"),
     *("tests/lake/test_lines.py", "tests/metadata/test_report_making.py", "tests/test_regular_expressions.py"),
 )

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
@@ -29,6 +26,9 @@ def cells_of(path: Path, kind: str) -> Iterator[dict[str, Any]]:
 
 def run_notebook(path: Path) -> Ran:
     """Raises what a cell raises, with the cell's number as the file's name."""
+    import matplotlib as mpl  # half a second, which each process would take to collect tests
+    import matplotlib.pyplot as plt
+
     mpl.use("agg")
     plt.close("all")
     namespace: dict[str, Any] = {"__name__": "__main__"}
