@@ -96,22 +96,25 @@ def is_rich(made: tuple[str, list[Event]]) -> bool:
 def test_each_figure_of_a_generated_day_is_what_plain_python_says_in_whatever_order_its_events_come(
     run_day: RunDay, made: tuple[str, list[Event]], dice: random.Random
 ) -> None:
-    """In three steps, after each of which it is reported, and perhaps compacted. The first step, which has most, is
-    computed as large days are, the others as small ones."""
+    """In two steps, after each of which it is reported, and perhaps compacted. The first step, which has most, is
+    computed as large days are, the second one as small ones; it brings new hours, and late events of those before."""
     day, events = made
     today = [one for one in events if one["at"] >= ms(day)]
     before = [one for one in events if one["at"] < ms(day)]
     dice.shuffle(today)
     late = dice.randrange(1, 10)
-    at_last, rest = today[:late], today[late:]
+    arrives_late, rest = today[:late], today[late:]
     hours = list({one["at"] // expected.HOUR for one in rest})
     dice.shuffle(hours)
     third = len(hours) // 3
-    steps = [[one for one in rest if one["at"] // expected.HOUR in part] for part in (hours[third:], hours[:third])]
+    of_first = set(hours[third:])
+    steps = [
+        [one for one in rest if one["at"] // expected.HOUR in of_first],
+        [*(one for one in rest if one["at"] // expected.HOUR not in of_first), *arrives_late],
+    ]
     with tempfile.TemporaryDirectory() as folder:
         lake, out = Path(folder) / "lake [x] {y}", Path(folder) / "out"
         arrive(lake, before, 0)
-        steps.append(at_last)
         for number, (step, arrived) in enumerate(zip(steps, accumulate(steps), strict=True), 1):
             arrive(lake, step, number)
             if dice.random() < 0.5:
@@ -128,6 +131,6 @@ def test_each_figure_of_a_generated_day_is_what_plain_python_says_in_whatever_or
 
             assert summary["events"] == len(arrived)
             expected.check_report(out, day, today=arrived, before=before, run=f"run{number}")
-        redone = {(one["at"] // expected.HOUR) % 24 for one in at_last}
-        kept = {hour for hour, run in pointers(out, day).items() if not run.startswith("run3")}
-        assert kept == {hour % 24 for hour in hours} - redone
+        redone = {(one["at"] // expected.HOUR) % 24 for one in arrives_late}
+        kept = {hour for hour, run in pointers(out, day).items() if not run.startswith("run2")}
+        assert kept == {hour % 24 for hour in of_first} - redone
