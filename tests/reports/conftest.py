@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -19,6 +20,10 @@ from queues.reports.history import Output
 from queues.reports.hour_cells import CellFiles
 from queues.reports.reduction import DayCells
 from queues.reports.session import SparkOptions, spark_session
+
+if TYPE_CHECKING:
+    from .test_anchors import Anchors
+    from .test_gaps import CutStream
 
 RunDay = Callable[..., dict[str, Any]]
 ReduceDay = Callable[..., None]
@@ -65,3 +70,29 @@ def reduce_day(spark: SparkSession) -> ReduceDay:
         cells.reduce(run)
 
     return reduce
+
+
+@dataclass(frozen=True, slots=True)
+class CountedDays:
+    """Reports of two days of many pools, whose jobs Redis has counted: where they are, what was said of each day, and
+    what test_anchors.py and test_gaps.py know of their pools."""
+
+    out: Path
+    summaries: dict[str, dict[str, Any]]
+    anchors: Anchors
+    stream: CutStream
+
+
+@pytest.fixture(scope="session")
+def counted_days(run_day: RunDay, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> CountedDays:
+    """One lake for the pools of two modules: each report takes seconds, however few its pools."""
+    from . import test_anchors, test_gaps
+    from .test_history import make_current
+
+    lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
+    anchors, stream = test_anchors.write_pools(lake, redis_url), test_gaps.write_pools(lake)
+    summaries = {}
+    for day in (test_anchors.BEFORE, test_anchors.DAY):
+        summaries[day] = run_day(lake, out, day)
+        make_current(out, day)
+    return CountedDays(out, summaries, anchors, stream)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -185,18 +185,29 @@ def check_report(out: Path, day: str, *, today: Sequence[Event], before: Sequenc
 
     `before`: the events of the day before. Without any, the lake must begin with `day`.
     """
-    _check_figures(read_table(out, day, "figures", run), figures(today, before), is_first=not before)
+    told = figures(today, before)
+    # The lake's first day began with nothing; of others nobody knows.
+    check_figures(read_table(out, day, "figures", run), told, backlogs(told, {}, known=not before))
     check_other_tables(out, day, today=today, before=before, run=run)
     assert read_table(out, day, "changes", run) == []
 
 
 def check_other_tables(
-    out: Path, day: str, *, today: Sequence[Event], before: Sequence[Event], folder: str = "", run: str = "one"
+    out: Path,
+    day: str,
+    *,
+    today: Sequence[Event],
+    before: Sequence[Event],
+    folder: str = "",
+    run: str = "one",
+    pools: Collection[str] = (),
 ) -> None:
-    """Fail unless the tables but figures and changes are as they must be. `folder`: where they are, below the run."""
+    """Fail unless the tables but figures and changes are as they must be. `folder`: where they are, below the run.
+    `pools`: only their rows; empty: all rows."""
 
     def read(table: str) -> Rows:
-        return read_table(out, day, folder + table, run)
+        rows = read_table(out, day, folder + table, run)
+        return [row for row in rows if not pools or row["pool"] in pools]
 
     rows = read("histograms")
     found = {tuple(row[name] for name in (*SCOPE, "metric", "bucket")): row["jobs"] for row in rows}
@@ -227,9 +238,10 @@ def check_with_duckdb(lake: Path, out: Path, day: str) -> None:
     assert told == {(queue, hour): tuple(values) for queue, hour, *values in asked}
 
 
-def _check_figures(rows: Rows, told: dict[tuple[Any, ...], dict[str, Any]], *, is_first: bool) -> None:
-    """The lake's first day began with nothing; of others nobody knows."""
-    left = backlogs(told, {}, known=is_first)
+def check_figures(
+    rows: Rows, told: dict[tuple[Any, ...], dict[str, Any]], left: dict[tuple[Any, ...], tuple[int, bool]]
+) -> None:
+    """Fail unless each row of the table is as `figures` and `backlogs` say."""
     keys = [tuple(row[name] for name in (*SCOPE, "hour")) for row in rows]
     assert len(set(keys)) == len(keys)
     assert set(keys) == set(told) | set(left)

@@ -16,15 +16,17 @@ from queues.lake.names import HOUR_MS, EntryId, drained_name
 from queues.lake.writer import Writer
 
 from . import expected
-from .conftest import RunDay
+from .conftest import CountedDays
 from .made import Event, event, ms, read_table, write_lake
+from .test_anchors import BEFORE as DAY
+from .test_anchors import DAY as NEXT
 from .test_anchors import PARTITIONS, counted, of, partition_in_lake
-from .test_history import make_current
 
-DAY: Final = "2026-03-30"
-NEXT: Final = "2026-03-31"
 MIDNIGHT: Final = ms(DAY)
-COUNTED_HOURS: Final = (6, 18)
+FIRST_HOUR: Final = 12
+"""Before it nothing happens: each hour is eight more files."""
+
+COUNTED_HOURS: Final = (15, 21)
 """When Redis is counted. Nothing happens in the tenth of a second after it. What is lost is lost before the second."""
 
 LAST_COUNT: Final = COUNTED_HOURS[-1]
@@ -38,7 +40,7 @@ ENDS: Final = ("acked", "dead", "expired")
 
 def life_of_job(dice: random.Random, job: str) -> list[Event]:
     """A job's events, in order; those that would be after the day are not there."""
-    at = MIDNIGHT + dice.randrange(24 * HOUR_MS)
+    at = MIDNIGHT + dice.randrange(FIRST_HOUR * HOUR_MS, 24 * HOUR_MS)
     same: dict[str, Any] = {"job": job, "published": at, "size": dice.randrange(100)}
     made = [event("published", at, **same)]
     for attempt in (1, 2, 3):
@@ -88,8 +90,8 @@ def cut_stream(events: Sequence[Event]) -> tuple[list[Event], list[Gap]]:
     dice = random.Random(17)
     left, gaps = list(events), []
     for partition in dice.sample(range(PARTITIONS), 2):
-        begin = count_time(COUNTED_HOURS[0]) + dice.randrange(4 * HOUR_MS)
-        end = begin + 2 * HOUR_MS + dice.randrange(4 * HOUR_MS)
+        begin = count_time(COUNTED_HOURS[0]) + dice.randrange(2 * HOUR_MS)
+        end = begin + 2 * HOUR_MS + dice.randrange(2 * HOUR_MS)
         lost = [one for one in left if partition_in_lake(one["queue"]) == partition and begin <= one["at"] < end]
         left = [one for one in left if one not in lost]
         gaps.append(Gap(pool=CUT, partition=partition, dropped=len(lost), from_ms=begin, until_ms=end))
@@ -115,6 +117,30 @@ def note_counts(lake: Path, pool: str, happened: Sequence[Event]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CutStream:
+    """Of each pool what happened on DAY and what of it is in the lake."""
+
+    happened: dict[str, list[Event]]
+    left: dict[str, list[Event]]
+    gaps: list[Gap]
+
+
+def write_pools(lake: Path) -> CutStream:
+    """Two pools, one of which has gaps on DAY."""
+    happened = {pool: happened_in(pool) for pool in POOLS}
+    left = dict(happened)
+    left[CUT], gaps = cut_stream(happened[CUT])
+    for pool in POOLS:
+        write_drained(lake, pool, left[pool])
+        note_counts(lake, pool, happened[pool])
+    for gap in gaps:
+        Writer(str(lake), CUT).write_gap(gap)
+    later = [event("published", ms(NEXT), pool=pool, queue=queue, job="01JN") for pool in POOLS for queue in QUEUES]
+    write_lake(lake, later)
+    return CutStream(happened=happened, left=left, gaps=gaps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
     """Reports of both days, and of each pool what happened on DAY and what of it is in the lake."""
 
@@ -136,28 +162,21 @@ class Reported:
 
 
 @pytest.fixture(scope="module")
-def reported(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Reported:
-    """Of two pools, one of which has gaps on DAY."""
-    lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
-    happened = {pool: happened_in(pool) for pool in POOLS}
-    left = dict(happened)
-    left[CUT], gaps = cut_stream(happened[CUT])
-    for pool in POOLS:
-        write_drained(lake, pool, left[pool])
-        note_counts(lake, pool, happened[pool])
-    for gap in gaps:
-        Writer(str(lake), CUT).write_gap(gap)
-    later = [event("published", ms(NEXT), pool=pool, queue=queue, job="01JN") for pool in POOLS for queue in QUEUES]
-    write_lake(lake, later)
-    summary = run_day(lake, out, DAY)
-    make_current(out, DAY)
-    run_day(lake, out, NEXT)
-    return Reported(out=out, summary=summary, happened=happened, left=left, gaps=gaps)
+def reported(counted_days: CountedDays) -> Reported:
+    """The pools of `write_pools`; there are others beside them."""
+    stream = counted_days.stream
+    return Reported(
+        out=counted_days.out,
+        summary=counted_days.summaries[DAY],
+        happened=stream.happened,
+        left=stream.left,
+        gaps=stream.gaps,
+    )
 
 
 def test_counts_and_percentiles_are_those_of_the_events_that_are_there(reported: Reported) -> None:
     left = [one for pool in POOLS for one in reported.left[pool]]
-    rows = read_table(reported.out, DAY, "figures")
+    rows = [row for row in read_table(reported.out, DAY, "figures") if row["pool"] in POOLS]
     found = {tuple(row[name] for name in (*expected.SCOPE, "hour")): row for row in rows}
     told = expected.figures(left, [])
 
@@ -165,7 +184,7 @@ def test_counts_and_percentiles_are_those_of_the_events_that_are_there(reported:
     assert found.keys() == told.keys()
     for key, figures in told.items():
         assert {name: found[key][name] for name in figures} == figures, key
-    expected.check_other_tables(reported.out, DAY, today=left, before=[])
+    expected.check_other_tables(reported.out, DAY, today=left, before=[], pools=POOLS)
 
 
 @pytest.mark.parametrize("pool", POOLS)
@@ -212,10 +231,18 @@ def test_the_next_day_begins_with_what_redis_has(reported: Reported) -> None:
 
 def test_the_summary_tells_of_each_gap(reported: Reported) -> None:
     summary = reported.summary
-    told = {(one["pool"], one["partition"], one["dropped"], one["from_ms"], one["until_ms"]) for one in summary["gaps"]}
+    told = {
+        (one["pool"], one["partition"], one["dropped"], one["from_ms"], one["until_ms"])
+        for one in summary["gaps"]
+        if one["pool"] in POOLS
+    }
     assert told == {(gap.pool, gap.partition, gap.dropped, gap.from_ms, gap.until_ms) for gap in reported.gaps}
     assert all(gap.dropped for gap in reported.gaps)
-    texts = [one["text"] for one in summary["warnings"] if one["kind"] == "gap"]
+    texts = [
+        one["text"]
+        for one in summary["warnings"]
+        if one["kind"] == "gap" and any(f" of pool {pool}, " in one["text"] for pool in POOLS)
+    ]
     for gap in reported.gaps:
         words = f"up to {gap.dropped:,} events of pool {CUT}, partition {gap.partition}, were dropped between "
         assert [text for text in texts if text.startswith(words)], gap

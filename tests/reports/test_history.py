@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -41,10 +42,10 @@ def make_current(out: Path, day: str, run: str = "one") -> None:
 
 
 def backlogs(
-    out: Path, day: str, namespace: str = "ns", pool: str = "default"
+    out: Path, day: str, namespace: str = "ns", pool: str = "default", run: str = "one"
 ) -> dict[tuple[str, int | None], tuple[int, bool]]:
     """(queue, hour) → backlog, and whether its base is known."""
-    rows = read_table(out, day, "figures")
+    rows = read_table(out, day, "figures", run)
     rows = [row for row in rows if (row["pool"], row["namespace"]) == (pool, namespace)]
     return {(row["queue"], row["hour"]): (row["backlog"], row["backlog_base_known"]) for row in rows}
 
@@ -58,6 +59,8 @@ CASES: dict[str, tuple[list[int | None], float, float, bool]] = {
     "silent": ([100, 110, 90, 100, None], 100.0, 7.413, True),
 }
 """Queue → jobs published on five Mondays, the last one today; what is usual, its spread, whether it is flagged."""
+
+DAY_MS = 86_400_000
 
 WEEKLY = "weekly"
 """Their namespace."""
@@ -74,21 +77,34 @@ BEFORE = "2026-03-26"
 DAYS = ("2026-03-27", "2026-03-28", "2026-03-29", "2026-03-30")
 
 
+ORDER = (DAYS[2], DAYS[3], DAYS[1])
+"""In which the days but the first are reported. Two are made again: the first of them before it had a predecessor, the
+other one after something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Where they are, and what was said of each day."""
+    """Where they are, the events of the lake, and the runs of each day."""
 
     out: Path
     lake: Path
-    summaries: dict[str, dict[str, Any]]
+    events: list[Event]
+    runs: Mapping[str, Sequence[str]]
+
+    def table(self, day: str, name: str) -> list[dict[str, Any]]:
+        """Of the day's newest run."""
+        return read_table(self.out, day, name, self.runs[day][-1])
+
+    def backlogs(self, day: str, namespace: str = "ns") -> dict[tuple[str, int | None], tuple[int, bool]]:
+        """The same."""
+        return backlogs(self.out, day, namespace, run=self.runs[day][-1])
 
 
 @pytest.fixture(scope="module")
 def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Reports:
-    """Of four days in a row, the second without events, each of which takes something from the one before. For the
-    last, a Monday, there are reports of past weeks."""
+    """Of four days in a row, the second without events, each of which takes something from the one before, reported in
+    ORDER. For the last, a Monday, there are reports of past weeks."""
     lake, out = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("out")
-    write_past(out)
     monday = [
         one
         for queue, (counts, *_) in CASES.items()
@@ -101,31 +117,28 @@ def reports(run_day: RunDay, tmp_path_factory: pytest.TempPathFactory) -> Report
     ]
     first = [*acked(DAYS[0], 4, hour=9), *published(DAYS[0], 5), *acked(DAYS[0], 2)]
     later = [*acked(DAYS[2], 1), *acked(DAYS[3], 1)]
-    write_lake(lake, [*published(BEFORE, 1), *first, *later, *again, *monday])
-    summaries = {}
-    for day in DAYS:
-        summaries[day] = run_day(lake, out, day)
-        make_current(out, day)
-    return Reports(out, lake, summaries)
+    events = [*published(BEFORE, 1), *first, *later, *again, *monday]
+    write_lake(lake, events)
+    run_day(lake, out, DAYS[0])
+    make_current(out, DAYS[0])
+    return Reports(out, lake, events, {DAYS[0]: ["one"], **report_in_order(run_day, lake, out, ORDER)})
 
 
 def test_without_the_report_of_the_day_before_a_day_begins_with_what_it_takes(reports: Reports) -> None:
-    assert backlogs(reports.out, DAYS[0]) == {
+    assert reports.backlogs(DAYS[0]) == {
         (queue, hour): (jobs, False) for queue in ("q", "") for hour, jobs in ((9, 0), (10, 5), (11, 3), (None, 3))
     }
 
 
 def test_a_backlog_goes_on_over_midnight_and_through_days_without_events(reports: Reports) -> None:
     """As little known as it began."""
-    assert backlogs(reports.out, DAYS[1]) == {("q", None): (3, False), ("", None): (3, False)}
+    assert reports.backlogs(DAYS[1]) == {("q", None): (3, False), ("", None): (3, False)}
     for day, left in zip(DAYS[2:], (2, 1), strict=True):
-        assert backlogs(reports.out, day) == {
-            (queue, hour): (left, False) for queue in ("q", "") for hour in (11, None)
-        }
+        assert reports.backlogs(day) == {(queue, hour): (left, False) for queue in ("q", "") for hour in (11, None)}
 
 
 def test_a_lease_that_was_lost_before_midnight_makes_a_duplicate_after_it(reports: Reports) -> None:
-    rows = read_table(reports.out, DAYS[3], "figures")
+    rows = reports.table(DAYS[3], "figures")
 
     assert {(row["namespace"], row["queue"], row["hour"]) for row in rows if row["duplicates"]} == {
         (AGAIN, queue, hour) for queue in ("q", "") for hour in (0, None)
@@ -133,7 +146,7 @@ def test_a_lease_that_was_lost_before_midnight_makes_a_duplicate_after_it(report
 
 
 def test_a_day_without_events_is_reported_as_such(reports: Reports) -> None:
-    summary = reports.summaries[DAYS[1]]
+    summary = read_summary(reports.out, DAYS[1], reports.runs[DAYS[1]][-1])
 
     assert (summary["events"], summary["files"], summary["demo"]) == (0, 0, False)
     (warning,) = summary["warnings"]
@@ -141,21 +154,21 @@ def test_a_day_without_events_is_reported_as_such(reports: Reports) -> None:
     assert warning["kind"] == "other"
     assert where in warning["text"]
     tables = ("histograms", "tries", "errors", "slow", "changes")  # `figures` has the backlog
-    assert [read_table(reports.out, DAYS[1], table) for table in tables] == [[]] * len(tables)
+    assert [reports.table(DAYS[1], table) for table in tables] == [[]] * len(tables)
 
 
 def test_a_queue_that_a_report_does_not_name_began_the_next_day_with_nothing(reports: Reports) -> None:
-    told = backlogs(reports.out, DAYS[3], namespace=WEEKLY)
+    told = reports.backlogs(DAYS[3], namespace=WEEKLY)
 
     assert told["grown", None] == (400, True)
     assert told["", None] == (sum(counts[-1] or 0 for counts, *_ in CASES.values()), True)
 
 
 def test_a_day_is_held_against_the_same_weekday(reports: Reports) -> None:
-    told = [row for row in read_table(reports.out, DAYS[3], "changes") if row["hour"] is None]
+    told = [row for row in reports.table(DAYS[3], "changes") if row["hour"] is None]
     rows = {row["queue"]: row for row in told if row["figure"] == "published"}
 
-    assert [read_table(reports.out, day, "changes") for day in DAYS[:3]] == [[], [], []]
+    assert [reports.table(day, "changes") for day in DAYS[:3]] == [[], [], []]
     assert rows.keys() == CASES.keys()
     for queue, (counts, usual, spread, flagged) in CASES.items():
         row = rows[queue]
@@ -202,23 +215,22 @@ class LateHours:
 
 
 def report_in_order(
-    run_day: RunDay, reports: Reports, out: Path, order: Sequence[str], late: LateHours | None = None
+    run_day: RunDay, whole_lake: Path, out: Path, order: Sequence[str], late: LateHours | None = None
 ) -> dict[str, list[str]]:
-    """Report all days but the first in that order, and then those once more whose predecessor hands on something else
-    by now; day → its runs. The second one had been reported before it was over.
+    """Report all days but the first, of which `out` has the report, in that order, and then those once more whose
+    predecessor hands on something else by now; day → its runs. The second one had been reported before it was over.
 
     When late events come, their days are made again, and the days after them, as the nightly run does.
     """
     write_past(out)
-    for day in DAYS[:2]:
-        shutil.copytree(reports.out / f"date={day}", out / f"date={day}")
+    shutil.copytree(out / f"date={DAYS[0]}", out / f"date={DAYS[1]}")
     place = out / f"date={DAYS[1]}" / "run=one" / "summary.json"
-    place.write_text(json.dumps(json.loads(place.read_text()) | {"complete": False}))
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"date": DAYS[1], "complete": False}))
     runs: dict[str, list[str]] = {day: [] for day in DAYS[1:]}
-    lake = reports.lake
+    lake = whole_lake
     if late:
         lake = out / "lake"
-        shutil.copytree(reports.lake, lake, ignore=lambda folder, _: ["made.parquet"] if is_late(folder, late) else [])
+        shutil.copytree(whole_lake, lake, ignore=lambda folder, _: ["made.parquet"] if is_late(folder, late) else [])
 
     def make(day: str) -> None:
         run = f"late{sum(map(len, runs.values()))}"
@@ -238,7 +250,7 @@ def report_in_order(
     for number, day in enumerate(order, 1):
         make(day)
         if late and number == late.reports:
-            shutil.copytree(reports.lake, lake, dirs_exist_ok=True)
+            shutil.copytree(whole_lake, lake, dirs_exist_ok=True)
             make_again(late.days)
     make_again()
     return runs
@@ -254,42 +266,55 @@ def read_summary(out: Path, day: str, run: str) -> dict[str, Any]:
 
 
 def check_order(reports: Reports, out: Path, order: Sequence[str], runs: Mapping[str, Sequence[str]]) -> None:
-    """Fail unless the newest runs say what those say that were made in the order of days."""
-    too_early = {day for before, day in pairwise(DAYS[1:]) if order.index(day) < order.index(before)}
-    assert too_early <= {day for day, made in runs.items() if len(made) > 1}
+    """Fail unless the newest runs say what those of `reports` say, which were made in another order."""
+    check_runs(order, runs)
     for day, made in runs.items():
         for table in ("figures", "histograms", "tries", "errors", "slow", "changes"):
-            assert read_table(out, day, table, made[-1]) == read_table(reports.out, day, table), (day, table)
+            assert read_table(out, day, table, made[-1]) == reports.table(day, table), (day, table)
+
+
+def check_runs(order: Sequence[str], runs: Mapping[str, Sequence[str]]) -> None:
+    """Fail unless each day was made again that was made before the one before it."""
+    too_early = {day for before, day in pairwise(DAYS[1:]) if order.index(day) < order.index(before)}
+    assert too_early <= {day for day, made in runs.items() if len(made) > 1}
 
 
 HOURS_WITH_EVENTS = ((DAYS[2], 11), (DAYS[2], 23), (DAYS[3], 0), (DAYS[3], 10), (DAYS[3], 11))
 """Of days that are reported in several orders."""
 
-LATE_ORDER = (DAYS[2], DAYS[3], DAYS[1])
-"""Two days are made again: the first of them before it had a predecessor, the other one after something else."""
 
-
-@pytest.fixture(scope="module")
-def late(run_day: RunDay, reports: Reports, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """The same days in another order, and each one's runs."""
-    out = tmp_path_factory.mktemp("late")
-    return out, report_in_order(run_day, reports, out, LATE_ORDER)
-
-
-def test_days_may_be_reported_in_any_order(reports: Reports, late: tuple[Path, Any]) -> None:
-    """As long as each is made again whose predecessor hands on something else by now."""
-    out, runs = late
-    assert [len(runs[day]) for day in LATE_ORDER] == [2, 2, 1]
-    check_order(reports, out, LATE_ORDER, runs)
+def test_days_may_be_reported_in_any_order(reports: Reports) -> None:
+    """As long as each is made again whose predecessor hands on something else by now: then all say what plain Python
+    says of one day after the other."""
+    assert [len(reports.runs[day]) for day in ORDER] == [2, 2, 1]
+    check_runs(ORDER, reports.runs)
+    events = {
+        day: [one for one in reports.events if one["at"] // DAY_MS == ms(day) // DAY_MS] for day in (BEFORE, *DAYS)
+    }
+    left: dict[tuple[Any, ...], tuple[int, bool]] = {}
+    for before, day in pairwise((BEFORE, *DAYS)):
+        told = expected.figures(events[day], events[before])
+        found = expected.backlogs(told, left, known=day != DAYS[0])
+        expected.check_figures(reports.table(day, "figures"), told, found)
+        run = reports.runs[day][-1]
+        expected.check_other_tables(reports.out, day, today=events[day], before=events[before], run=run)
+        left = {key[:3]: backlog for key, backlog in found.items() if key[2] and key[3] is None}
 
 
 @pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`")
 @settings(max_examples=3, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
-@given(st.permutations(DAYS[1:]).filter(lambda order: tuple(order) not in (DAYS[1:], LATE_ORDER)))
+@given(st.permutations(DAYS[1:]).filter(lambda order: tuple(order) != ORDER))
 def test_days_may_be_reported_in_yet_other_orders(run_day: RunDay, reports: Reports, order: Sequence[str]) -> None:
+    with begun(reports) as out:
+        check_order(reports, out, order, report_in_order(run_day, reports.lake, out, order))
+
+
+@contextmanager
+def begun(reports: Reports) -> Iterator[Path]:
+    """A place that has the report of the first day only."""
     with tempfile.TemporaryDirectory() as folder:
-        runs = report_in_order(run_day, reports, Path(folder), order)
-        check_order(reports, Path(folder), order, runs)
+        shutil.copytree(reports.out / f"date={DAYS[0]}", Path(folder) / f"date={DAYS[0]}")
+        yield Path(folder)
 
 
 @st.composite
@@ -309,15 +334,14 @@ def test_late_events_may_come_between_reports_in_any_order(
     run_day: RunDay, reports: Reports, drawn: tuple[list[str], LateHours]
 ) -> None:
     order, late = drawn
-    with tempfile.TemporaryDirectory() as folder:
-        runs = report_in_order(run_day, reports, Path(folder), order, late)
-        check_order(reports, Path(folder), order, runs)
+    with begun(reports) as out:
+        runs = report_in_order(run_day, reports.lake, out, order, late)
+        check_order(reports, out, order, runs)
         assert all(len(runs[day]) > 1 for day in late.days & set(order[: late.reports]))
 
 
-def test_a_report_of_a_day_that_went_on_does_not_say_what_the_next_day_began_with(late: tuple[Path, Any]) -> None:
-    out, runs = late
-    first = runs[DAYS[2]][0]
+def test_a_report_of_a_day_that_went_on_does_not_say_what_the_next_day_began_with(reports: Reports) -> None:
+    out, first = reports.out, reports.runs[DAYS[2]][0]
     assert read_summary(out, DAYS[2], first)["predecessor"] is None
     rows = [row for row in read_table(out, DAYS[2], "figures", first) if row["namespace"] == "ns"]
     assert {(row["queue"], row["backlog"], row["backlog_base_known"]) for row in rows} == {
