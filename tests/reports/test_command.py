@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from queues.reports import command as reports_command
+from queues.services.reporting.making.report_process import NOISE
 from tests.support.waiting import wait_until
 
 from .commands import command, ended, start
@@ -88,22 +91,84 @@ def test_a_spark_that_is_killed_leaves_a_clear_word_and_earlier_runs_alone(lake:
     assert [path.name for path in out.rglob("*")] == [f"date={DAY}", "run=earlier", "summary.json"]
 
 
-def test_small_files_are_merged_before_they_are_counted_and_a_stop_takes_spark_and_scratch_files_along(
-    lake: Path, tmp_path: Path
-) -> None:
-    write_lake(lake, [event("published", ms(DAY), job="01K", published=ms(DAY), size=1)], name="other.parquet")
-    process = start([*command(lake, tmp_path / "out", DAY), f"--merge={DAY}"])
+LARGE_DAY = """
+import os, sys
+from pathlib import Path
+from queues.reports import command
+from queues.reports.day import DayReport
+from queues.reports.java_process import diagnose
+
+# Python between fork and exec stands still where a thread held a lock, such as one of a client of HDFS.
+os.register_at_fork(after_in_child=lambda: os._exit(1))
+command.BRIEF_BYTES = -1
+count = DayReport._reduce
+
+def tell_and_count(report, run_id):
+    for words in (["compilerDirectivesPrint"], ["vmFlags", "-all"]):
+        Path(os.environ["TOLD"], words[0]).write_text(diagnose(report._spark, *words))
+    count(report, run_id)
+
+DayReport._reduce = tell_and_count
+sys.exit(command.main())
+"""
+"""The command, of a day that it takes for a large one. It writes down what Java says of itself when it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A command that was to merge small files, and was told to stop when it began to count. `files`: of the lake at
+    that time. `said`: on standard output until then. `directives`, `flags`: of Java."""
+
+    status: int
+    said: list[str]
+    errors: str
+    files: list[str]
+    java: int
+    out: Path
+    directives: str
+    flags: str
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+    folder = tmp_path_factory.mktemp("stopped")
+    lake, out = folder / "lake", folder / "out"
+    for job in ("01J", "01K"):
+        write_lake(lake, [event("published", ms(DAY), job=job, published=ms(DAY), size=1)], name=f"{job}.parquet")
+    words = command(lake, out, DAY)
+    words[1:3] = ["-c", LARGE_DAY]
+    process = start([*words, f"--merge={DAY}"], TOLD=str(folder))
     assert process.stdout is not None
-    while '"counting"' not in process.stdout.readline():
-        assert process.poll() is None
-    (merged,) = lake.glob("date=*/hour=*/*.parquet")
-    assert merged.name.startswith("compact-")
+    said = [""]
+    while '"counting"' not in said[-1]:
+        said.append(process.stdout.readline())
+        assert said[-1], "it ended before it counted"
+    files = [path.name for path in lake.glob("date=*/hour=*/*.parquet")]
     java = _java_of(process.pid)
     process.terminate()
+    status, _, errors = ended(process)
+    told = [(folder / name).read_text() for name in ("compilerDirectivesPrint", "vmFlags")]
+    return Stopped(status, said[1:], errors, files, java, out, *told)
 
-    assert ended(process)[0] == 143
-    wait_until(lambda: not Path(f"/proc/{java}").exists(), or_fail="Java goes on")
-    assert list((tmp_path / "out").glob("_scratch*")) == []
+
+def test_small_files_are_merged_before_they_are_counted(stopped: Stopped) -> None:
+    (merged,) = stopped.files
+    assert merged.startswith("compact-")
+
+
+def test_a_stop_takes_spark_and_scratch_files_along(stopped: Stopped) -> None:
+    assert stopped.status == 143, stopped.errors
+    wait_until(lambda: not Path(f"/proc/{stopped.java}").exists(), or_fail="Java goes on")
+    assert list(stopped.out.glob("_scratch*")) == []
+
+
+def test_java_of_a_large_day_begins_with_what_is_to_be_compiled(stopped: Stopped) -> None:
+    """An option that Java does not know would be passed over in silence."""
+    assert "org/apache/spark/sql/catalyst/expressions/*.*" in stopped.directives
+    assert re.search(r"MaxNodeLimit += 25000 ", stopped.flags)
+    assert all(line.startswith("{") for line in stopped.said)  # where the command tells how far it is
+    (told,) = (line for line in stopped.errors.splitlines() if "directives added" in line)
+    assert told.startswith(NOISE)
 
 
 def test_a_full_disk_is_called_one(lake: Path, tmp_path: Path) -> None:
