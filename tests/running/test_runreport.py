@@ -133,6 +133,7 @@ def test_a_report_made_at_night_is_corrected_by_hand_and_stays_when_a_later_spar
     assert process.returncode == 0, errors
     backlogs = ask(site, "SELECT day_id, backlog FROM queues_queueday WHERE queue != '' ORDER BY day_id")
     assert backlogs == [(str(before), 1), (yesterday, 1)], "the day after it had begun with a job too few"
+    assert len(set(ask(site, "SELECT reported_run FROM queues_reportday"))) == 1, "one Spark has made both"
     rows = ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY day_id, queue")
 
     process = start("runreport", "--date", yesterday)
