@@ -23,8 +23,11 @@ Level = tuple[str, str, int, str]
 """Namespace, queue or "", hour or DAY, metric."""
 
 
-BETWEEN = 4_000
+BETWEEN = 700
 """More events than a queue has, and less than a namespace."""
+
+MANY = 125
+"""More events than most queues have."""
 
 
 def _values() -> list[Value]:
@@ -43,7 +46,7 @@ def _values() -> list[Value]:
                 dice.choice(sizes) + dice.choice((0, 0, 1, dice.randrange(40))),
                 dice.choice((1, 1, 1, dice.randrange(1, 12))),
             )
-            for _ in range(4_000)
+            for _ in range(1_000)
         ),
     ]
 
@@ -73,29 +76,31 @@ def _metrics(rows: DataFrame) -> dict[Level, dict[str, Any]]:
     }
 
 
+@pytest.fixture(scope="module")
+def table(spark: SparkSession) -> DataFrame:
+    """Of `_values`, computed once."""
+    columns = "pool STRING, namespace STRING, queue STRING, hour INT, metric STRING, ms LONG, n LONG"
+    return spark.createDataFrame([("default", *value) for value in _values()], columns).localCheckpoint()
+
+
 @pytest.mark.parametrize(
     ("listed_events", "add_up", "is_local"),
-    [(1 << 40, False, True), (0, False, True), (500, True, True), (500, True, False), (BETWEEN, False, True)],
+    [(1 << 40, False, True), (0, False, True), (MANY, True, True), (MANY, True, False), (BETWEEN, False, True)],
     ids=["all lists", "all by bucket", "both, added up first", "both, as on a cluster", "queues in lists"],
 )
 def test_each_level_has_the_percentiles_of_its_values(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, listed_events: int, add_up: bool, is_local: bool
+    table: DataFrame, monkeypatch: pytest.MonkeyPatch, listed_events: int, add_up: bool, is_local: bool
 ) -> None:
     values = _values()
     expected = _by_level(values)
     sizes = Counter[str]()
     for namespace, queue, _hour, _metric, _ms, n in values:
         sizes[f"{namespace}/{queue}"] += n
-    assert min(sizes.values()) < 500 < max(sizes.values()) < BETWEEN, "both kinds of queues"
+    assert min(sizes.values()) < MANY < max(sizes.values()) < BETWEEN, "both kinds of queues"
     assert sum(size for name, size in sizes.items() if name.startswith("mail/")) > BETWEEN, "namespaces are large"
     monkeypatch.setattr(times, "LISTED_EVENTS", listed_events)
     monkeypatch.setattr(times, "PASS_EVENTS", listed_events)
     monkeypatch.setattr(times, "EVENTS_OF_TASK", 200)
-    rows = [("default", *value) for value in values]
-    table = spark.createDataFrame(
-        rows, "pool STRING, namespace STRING, queue STRING, hour INT, metric STRING, ms LONG, n LONG"
-    )
-    table = table.localCheckpoint()
     scopes = scopes_of(table.selectExpr(*SCOPE, "n AS events")).persist()
 
     measures = measures_of(table, scopes, add_up=add_up, keep=lambda rows: rows.persist(), is_local=is_local).persist()
