@@ -36,7 +36,10 @@ ZONES = {
 """Namespace → its zone. The last one has none."""
 
 STEADY = {"steady": "America/Sao_Paulo", "moved": "America/Sao_Paulo", "twice": "America/New_York"}
-"""Namespaces of the first of BOTH_WAYS' local days in which as much is published in each hour but one."""
+"""Namespaces of the first of BOTH_WAYS' local days in which as much is published in each of STEADY_HOURS but one."""
+
+STEADY_HOURS = (0, 1, 2, 3, 4, 5, 6, 12)
+"""Of their time zones, in which that is."""
 
 PAST_ZONES = STEADY | {"moved": "America/Bahia"}
 """What they were in past weeks. That of `moved` has days that end in the same ones of UTC."""
@@ -201,9 +204,8 @@ def make_report(case: Case, run_day: RunDay, reduce_day: ReduceDay, folder: Path
     """Of two days of jobs, and of what there is in `folder` already."""
     lake, out, midnight = folder / "lake", folder / "out", ms(case.day)
     day_before = f"{date.fromisoformat(case.day) - timedelta(days=1)}"
-    events = jobs(
-        random.Random(case.day), midnight - 24 * expected.HOUR, midnight + 24 * expected.HOUR, 500 * len(ZONES) // 4
-    )
+    two_days = midnight - 24 * expected.HOUR, midnight + 24 * expected.HOUR
+    events = jobs(random.Random(case.day), *two_days, 60 * len(ZONES))
     if case is BOTH_WAYS:
         events += steady_work()
     write_lake(lake, [one for one in events if one["at"] < midnight])
@@ -224,12 +226,12 @@ def make_report(case: Case, run_day: RunDay, reduce_day: ReduceDay, folder: Path
 
 
 def steady_work() -> list[Event]:
-    """A hundred jobs an hour in the first local day of BOTH_WAYS, but for five o'clock."""
+    """A hundred jobs in each of STEADY_HOURS of the first local day of BOTH_WAYS, but for five o'clock."""
     made = []
     for namespace, name in STEADY.items():
         begin, end = (round(at.timestamp() * 1_000) for at in bounds_of(BOTH_WAYS.local_days[0].day, ZoneInfo(name)))
         for at in range(begin, end, expected.HOUR):
-            if datetime.fromtimestamp(at / 1_000, ZoneInfo(name)).hour != 5:
+            if datetime.fromtimestamp(at / 1_000, ZoneInfo(name)).hour in {*STEADY_HOURS} - {5}:
                 made += [event("published", at + number, namespace=namespace, size=1) for number in range(100)]
     return made
 
@@ -264,7 +266,7 @@ def check_report(case: Case, report: Report) -> None:
 
 @pytest.fixture(scope="module")
 def both_ways(run_day: RunDay, reduce_day: ReduceDay, tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """With reports of past weeks, in which a hundred jobs were published in each hour."""
+    """With reports of past weeks, in which a hundred jobs were published in each of STEADY_HOURS."""
     folder = tmp_path_factory.mktemp("both-ways")
     first = BOTH_WAYS.local_days[0].day
     for weeks in range(1, 5):
@@ -274,7 +276,7 @@ def both_ways(run_day: RunDay, reduce_day: ReduceDay, tmp_path_factory: pytest.T
             by_day[last_utc_day(then, find_zone(zone))] += [
                 figures(queue, namespace=namespace, hour=hour, published=published, time_zone=zone)
                 for queue in ("q", "")
-                for hour, published in ((None, 2_400), *((hour, 100) for hour in range(24)))
+                for hour, published in ((None, 100 * len(STEADY_HOURS)), *((hour, 100) for hour in STEADY_HOURS))
             ]
         for day, rows in by_day.items():
             put_figures(folder / "out", f"{day}", "", rows)
