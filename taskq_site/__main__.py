@@ -9,6 +9,10 @@ import sys
 
 from queues import __version__
 
+GARBAGE_THRESHOLD = 20_000
+"""Objects made until the youngest are looked through for garbage. With Python's 700, up to an eighth of a command's start
+is spent on that while its modules are imported."""
+
 
 def main() -> None:
     """Run the command of `sys.argv`."""
@@ -37,6 +41,7 @@ def _load_applications() -> None:
     with contextlib.suppress(ImproperlyConfigured):  # the command that needs the settings reports it
         django.setup()
     gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()
 
 

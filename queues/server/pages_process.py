@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -292,6 +293,7 @@ class _Server(BeatingServer):
 
 
 def _load(directory: Path, site: Site) -> ApiMiddleware:
+    gc.disable()  # until all is loaded, as in a worker
     middleware = make_api_middleware(site)
     count_together(directory, is_worker=False)
     set_aside_what_stays()

@@ -165,6 +165,7 @@ def _load_in(server_pid: int, load: Callable[[], Any]) -> Any:
     """What each worker calls first. One that does not notice that the main process was killed would hold the port."""
     if os.getpid() != server_pid:
         end_with_parent(server_pid)
+    gc.disable()  # until all is loaded: nearly all of it stays
     application = load()
     if settings.configured:  # not where a server is measured by itself
         Connection.connections_max = settings.TASKQ_WORKER_CONNECTIONS
@@ -186,6 +187,7 @@ def set_aside_what_stays() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
+    gc.enable()
 
 
 def return_large_memory() -> None:

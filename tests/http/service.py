@@ -64,8 +64,11 @@ class Site:
         self.account = json.loads(copy_bootstrapped(self.data_dir).read_text())
 
     @contextmanager
-    def serve(self, *, workers: int = 1, **settings: str) -> Iterator[Server]:
-        """Start a server with these environment variables besides, and stop it with SIGTERM."""
+    def serve(self, *, workers: int = 1, pages_on_demand: bool = True, **settings: str) -> Iterator[Server]:
+        """Start a server with these environment variables besides, and stop it with SIGTERM.
+
+        `pages_on_demand`: its pages process loads its pages only once it is asked for one (tests.http.pages_on_demand).
+        """
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -74,7 +77,7 @@ class Site:
             process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", str(workers)],
                 cwd=ROOT,
-                env=self.env | settings,
+                env=self.env | {"TASKQ_TEST_PAGES_ON_DEMAND": "1" if pages_on_demand else "0"} | settings,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )

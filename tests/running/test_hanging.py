@@ -27,7 +27,7 @@ REPLACED_WITHIN_S = 60.0
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    service = start_service(tmp_path, "--demo", TASKQ_HUNG_AFTER_S="3")
+    service = start_service(tmp_path, "--demo", "--no-pusher", TASKQ_HUNG_AFTER_S="3")
     yield service
     stop_service(service)
     service.family.wait_gone()

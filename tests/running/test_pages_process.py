@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with EmbeddedRedis(directory / "redis", persistent=False) as redis:
         site = Site(data_dir=directory, redis_url=redis.url)
         site.prepare()
-        with site.serve() as server:
+        with site.serve(pages_on_demand=False) as server:
             server.wait_for_pages()
             yield server
 

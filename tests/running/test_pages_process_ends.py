@@ -86,7 +86,7 @@ def wait_out_the_restart(server: Server, family: Family, before: set[str]) -> No
 @contextmanager
 def serve(site: Site, family: Family, *, workers: int = 1) -> Iterator[tuple[Server, int]]:
     """A server, and the id of its pages process."""
-    with site.serve(workers=workers) as server:
+    with site.serve(workers=workers, pages_on_demand=False) as server:
         server.wait_for_pages()
         yield server, family.pid_of(NAME)
 
@@ -222,7 +222,7 @@ def test_without_it_the_worker_serves_pages(
     prepared: Site, family: Family, monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:
     monkeypatch.setenv(setting, "0")
-    with prepared.serve() as server:
+    with prepared.serve(pages_on_demand=False) as server:
         assert page(server) == 200
         assert server.client.publish("alone")
         assert not [line for line in family.members().values() if NAME in line]
@@ -234,7 +234,8 @@ def test_one_that_cannot_import_its_views_says_so_in_the_log_at_once(
     (tmp_path / "broken_settings.py").write_text(
         "from tests.http.served_settings import *\nROOT_URLCONF = 'no_such_views'\n"
     )
-    with prepared.serve(DJANGO_SETTINGS_MODULE="broken_settings", PYTHONPATH=python_path(tmp_path)) as server:
+    broken: dict[str, Any] = {"DJANGO_SETTINGS_MODULE": "broken_settings", "PYTHONPATH": python_path(tmp_path)}
+    with prepared.serve(pages_on_demand=False, **broken) as server:
         wait_until(lambda: '"pages.restart"' in server.log.read_text(), or_fail="it lives", timeout_s=START_TIMEOUT_S)
 
         assert "No module named 'no_such_views'" in server.log.read_text()

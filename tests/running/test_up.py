@@ -141,7 +141,7 @@ def test_a_redis_url_that_does_not_answer_is_an_error_without_its_password(tmp_p
 
 def test_a_redis_of_ones_own_is_used_and_none_is_started(tmp_path: Path) -> None:
     with EmbeddedRedis(tmp_path / "own", persistent=False) as redis:
-        service = start_service(tmp_path / "data", REDIS_URL=redis.url)
+        service = start_service(tmp_path / "data", "--no-pusher", REDIS_URL=redis.url)
         try:
             assert service.said["redis"] == redis.url
             assert not any(REDIS in line for line in service.family.members().values())
@@ -155,7 +155,7 @@ def test_a_redis_of_ones_own_is_used_and_none_is_started(tmp_path: Path) -> None
 
 @needs_redis_6_2
 def test_a_data_directory_of_redis_6_2_is_taken_over(tmp_path: Path) -> None:
-    old = start_service(tmp_path, "--no-demo", TASKQ_REDIS_SERVER=str(redis_6_2()))
+    old = start_service(tmp_path, "--no-demo", "--no-pusher", TASKQ_REDIS_SERVER=str(redis_6_2()))
     old.publish("ready", "now")
     old.publish("delayed", "later", "delay=0.1")
     old.publish("large", "x" * 1_000_000)
@@ -166,7 +166,7 @@ def test_a_data_directory_of_redis_6_2_is_taken_over(tmp_path: Path) -> None:
     stop_service(old)
     assert (status, [path.name for path in (tmp_path / "redis").glob("appendonly*")]) == (200, ["appendonly.aof"])
 
-    new = start_service(tmp_path, "--no-demo")
+    new = start_service(tmp_path, "--no-demo", "--no-pusher")
     try:
         assert [path.name for path in (tmp_path / "redis").glob("appendonly*")] == ["appendonlydir"]
         assert [new.consume(queue) for queue in ("ready", "delayed", "large")] == ["now, too", "later", "x" * 1_000_000]

@@ -1,0 +1,31 @@
+"""Takes the place of `manage.py servepages DIRECTORY` until a connection is handed over: then it becomes that command.
+
+Most tests of the API never ask for a page, and to load all pages takes a second of a processor. The connection that it
+is started for is lost to it; the worker hands it over again, as it does when a pages process has just ended.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOCKET = "pages.sock"
+"""As queues.server.server calls it, which takes long to import."""
+
+
+def main(words: list[str]) -> None:
+    """`words`: of the command."""
+    path = os.path.join(words[-1], SOCKET)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        select.select([listener], [], [])
+        os.unlink(path)
+    os.execv(sys.executable, [sys.executable, os.path.join(ROOT, "manage.py"), *words])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
