@@ -10,8 +10,8 @@ import sys
 from queues import __version__
 
 GARBAGE_THRESHOLD = 20_000
-"""Objects made until the youngest are looked through for garbage. With Python's 700, up to an eighth of a command's start
-is spent on that while its modules are imported."""
+"""Objects made until the youngest are looked through for garbage. With Python's 700, a command spends up to an eighth
+of its start on that while modules are imported."""
 
 
 def main() -> None:

@@ -17,14 +17,19 @@ SOCKET = "pages.sock"
 
 
 def main(words: list[str]) -> None:
-    """`words`: of the command."""
-    path = os.path.join(words[-1], SOCKET)
+    """`words`: of the command. Any other command is run at once."""
+    if words[0] == "servepages":
+        _wait_for_connection(words[-1])
+    os.execv(sys.executable, [sys.executable, os.path.join(ROOT, "manage.py"), *words])
+
+
+def _wait_for_connection(directory: str) -> None:
+    path = os.path.join(directory, SOCKET)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen()
         select.select([listener], [], [])
         os.unlink(path)
-    os.execv(sys.executable, [sys.executable, os.path.join(ROOT, "manage.py"), *words])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,12 @@ from queues.engine import open_engine
 
 def main() -> None:
     django.setup()  # the package of the roles has some that need the database
+    import pyarrow as pa
+
+    from queues.lake import files, writer  # noqa: F401  # each process would load them anew
     from queues.pump.roles import drain as module
+
+    pa.array(())  # pyarrow loads pandas for its first array, where there is one
 
     redis_url, lake_url, pool = sys.argv[1:]
     module.PLAN_EVENTS = 300  # type: ignore[misc]

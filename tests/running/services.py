@@ -60,13 +60,21 @@ class Service:
 
 
 def start_service(
-    data_dir: Path, *arguments: str, family: Family | None = None, first_time: bool = False, **env: str
+    data_dir: Path,
+    *arguments: str,
+    family: Family | None = None,
+    first_time: bool = False,
+    pages_on_demand: bool = False,
+    **env: str,
 ) -> Service:
     """Start `up --json` on any free port and wait for its first line.
 
     Without `first_time` an empty data directory gets a database beforehand: to make one takes seconds. Its passwords
-    are hashed as tests.http.served_settings says, which `up` does not know: nobody can sign in.
+    are hashed as tests.http.served_settings says, which `up` does not know: nobody can sign in. `pages_on_demand`: for
+    tests that ask for no page (tests.http.pages_on_demand).
     """
+    if pages_on_demand:
+        env |= {"DJANGO_SETTINGS_MODULE": "tests.http.served_settings", "TASKQ_TEST_PAGES_ON_DEMAND": "1"}
     family = family or Family(data_dir)
     if not first_time and not (data_dir / ACCOUNT_FILE).exists():
         copy_bootstrapped(data_dir)

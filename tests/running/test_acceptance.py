@@ -77,7 +77,7 @@ class Crowd:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    service = start_service(tmp_path / "data", "--no-demo", "--no-pusher", "--workers=2")
+    service = start_service(tmp_path / "data", "--no-pusher", "--workers=2", pages_on_demand=True)
     yield service
     stop_service(service)
     service.family.wait_gone()

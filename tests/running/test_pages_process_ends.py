@@ -134,23 +134,24 @@ def test_one_that_ends_is_replaced_and_the_api_feels_nothing_and_its_successor_g
             assert family.pid_of(NAME) != pages
             wait_until(lambda: len(got) > before + PUBLISHED_MEANWHILE, or_fail="hardly anything is published")
         assert set(got) == {201}
+        assert len(server.worker_pids()) == (workers if workers > 1 else 0)
 
         server.process.kill()
         server.process.wait()
 
-        family.wait_gone()
+        family.wait_gone()  # its workers, too
 
 
-@pytest.fixture(scope="module")
-def shared(prepared: Site) -> Iterator[tuple[Server, Family]]:
-    """A server of which tests may stop and kill the pages process."""
-    with marked() as family, serve(prepared, family) as (server, _):
-        yield server, family
+def test_what_was_asked_of_it_when_it_is_killed_and_when_it_hangs_and_when_all_ends(
+    prepared: Site, family: Family
+) -> None:
+    with serve(prepared, family) as (server, _):
+        _assert_lost_form_is_not_sent_to_the_next_one(server, family)
+        _assert_everything_else_answers_while_it_does_not(server, family)
+        _assert_page_is_answered_before_all_ends(server, family)
 
 
-def test_a_form_that_was_lost_with_it_is_not_sent_to_the_next_one(shared: tuple[Server, Family]) -> None:
-    server, family = shared
-    server.wait_for_pages()
+def _assert_lost_form_is_not_sent_to_the_next_one(server: Server, family: Family) -> None:
     with Wire(server.url) as wire:
         wire.send(request("POST /login/", ("Host", "localhost"), ("Expect", "100-continue"), ("Content-Length", "10")))
         assert wire.receive_head() == 100
@@ -162,9 +163,7 @@ def test_a_form_that_was_lost_with_it_is_not_sent_to_the_next_one(shared: tuple[
         wait_out_the_restart(server, family, listening)
 
 
-def test_while_it_does_not_answer_everything_else_does(shared: tuple[Server, Family]) -> None:
-    server, family = shared
-    server.wait_for_pages()
+def _assert_everything_else_answers_while_it_does_not(server: Server, family: Family) -> None:
     pages = family.pid_of(NAME)
     with Wire(server.url) as wire:
         os.kill(pages, signal.SIGSTOP)
@@ -177,6 +176,29 @@ def test_while_it_does_not_answer_everything_else_does(shared: tuple[Server, Fam
         finally:
             os.kill(pages, signal.SIGCONT)
         assert wire.receive().status == 200
+
+
+def test_a_page_that_was_asked_for_is_answered_before_several_workers_end(prepared: Site, family: Family) -> None:
+    with serve(prepared, family, workers=2) as (server, _):
+        _assert_page_is_answered_before_all_ends(server, family)
+
+
+def _assert_page_is_answered_before_all_ends(server: Server, family: Family) -> None:
+    kind = ("Content-Type", "application/x-www-form-urlencoded")
+    begun = ("Expect", "100-continue")
+    with Wire(server.url) as wire, Wire(server.url) as idle:
+        idle.call(request("GET /healthz", ("Host", "localhost")))
+        wire.send(request("POST /login/", ("Host", "localhost"), kind, begun, ("Content-Length", "4")))
+        assert wire.receive_head() == 100
+
+        server.process.send_signal(signal.SIGTERM)
+        assert idle.is_closed(), "the stop begins with those who want nothing"
+        wire.send(b"a=bc")
+
+        assert wire.receive().status == 403
+        assert server.process.wait(STOP_WITHIN_S) == 0
+        family.wait_gone()
+        assert "Traceback" not in server.log.read_text()
 
 
 def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,25 +218,6 @@ def test_one_whose_threads_are_all_busy_for_long_beats_no_more(monkeypatch: pyte
         assert server.is_well()
 
     asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_page_that_was_asked_for_is_answered_before_all_ends(prepared: Site, family: Family, workers: int) -> None:
-    kind = ("Content-Type", "application/x-www-form-urlencoded")
-    begun = ("Expect", "100-continue")
-    with serve(prepared, family, workers=workers) as (server, _), Wire(server.url) as wire, Wire(server.url) as idle:
-        idle.call(request("GET /healthz", ("Host", "localhost")))
-        wire.send(request("POST /login/", ("Host", "localhost"), kind, begun, ("Content-Length", "4")))
-        assert wire.receive_head() == 100
-
-        server.process.send_signal(signal.SIGTERM)
-        assert idle.is_closed(), "the stop begins with those who want nothing"
-        wire.send(b"a=bc")
-
-        assert wire.receive().status == 403
-        assert server.process.wait(STOP_WITHIN_S) == 0
-        family.wait_gone()
-        assert "Traceback" not in server.log.read_text()
 
 
 @pytest.mark.parametrize("setting", ["TASKQ_PAGES_PROCESS", "TASKQ_FAST_PATH"])

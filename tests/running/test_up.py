@@ -141,7 +141,7 @@ def test_a_redis_url_that_does_not_answer_is_an_error_without_its_password(tmp_p
 
 def test_a_redis_of_ones_own_is_used_and_none_is_started(tmp_path: Path) -> None:
     with EmbeddedRedis(tmp_path / "own", persistent=False) as redis:
-        service = start_service(tmp_path / "data", "--no-pusher", REDIS_URL=redis.url)
+        service = start_service(tmp_path / "data", "--no-pusher", pages_on_demand=True, REDIS_URL=redis.url)
         try:
             assert service.said["redis"] == redis.url
             assert not any(REDIS in line for line in service.family.members().values())
@@ -155,7 +155,7 @@ def test_a_redis_of_ones_own_is_used_and_none_is_started(tmp_path: Path) -> None
 
 @needs_redis_6_2
 def test_a_data_directory_of_redis_6_2_is_taken_over(tmp_path: Path) -> None:
-    old = start_service(tmp_path, "--no-demo", "--no-pusher", TASKQ_REDIS_SERVER=str(redis_6_2()))
+    old = start_service(tmp_path, "--no-pusher", pages_on_demand=True, TASKQ_REDIS_SERVER=str(redis_6_2()))
     old.publish("ready", "now")
     old.publish("delayed", "later", "delay=0.1")
     old.publish("large", "x" * 1_000_000)
@@ -166,7 +166,7 @@ def test_a_data_directory_of_redis_6_2_is_taken_over(tmp_path: Path) -> None:
     stop_service(old)
     assert (status, [path.name for path in (tmp_path / "redis").glob("appendonly*")]) == (200, ["appendonly.aof"])
 
-    new = start_service(tmp_path, "--no-demo", "--no-pusher")
+    new = start_service(tmp_path, "--no-pusher", pages_on_demand=True)
     try:
         assert [path.name for path in (tmp_path / "redis").glob("appendonly*")] == ["appendonlydir"]
         assert [new.consume(queue) for queue in ("ready", "delayed", "large")] == ["now, too", "later", "x" * 1_000_000]
@@ -176,7 +176,7 @@ def test_a_data_directory_of_redis_6_2_is_taken_over(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_answers_who_waits_and_stops_everything_and_a_restart_finds_everything(tmp_path: Path) -> None:
-    service = start_service(tmp_path, "--demo", "--workers=2")
+    service = start_service(tmp_path, "--demo", "--workers=2", pages_on_demand=True)
     service.publish("q", "kept")
     wait_until(lambda: _count(service, "order-close", "delayed") > 0, or_fail="no order waits for its payment")
     wait_until(lambda: _count(service, "emails", "working") > 0, or_fail="no email is being sent")
@@ -194,7 +194,7 @@ def test_ctrl_c_answers_who_waits_and_stops_everything_and_a_restart_finds_every
     assert (tmp_path / "log" / "demo.log").read_text() == ""
     service.family.wait_gone(timeout_s=0)
 
-    again = start_service(tmp_path, "--demo", "--workers=2")
+    again = start_service(tmp_path, "--demo", "--workers=2", pages_on_demand=True)
     try:
         assert {**again.said, "url": ""} == {**service.said, "url": ""}
         assert again.consume("q") == "kept"
@@ -214,21 +214,6 @@ def _assert_killed_leaves_nothing(service: Service) -> None:
     service.process.wait()
 
     service.family.wait_gone()
-
-
-def test_when_the_web_server_is_killed_its_workers_go_too(tmp_path: Path) -> None:
-    family = Family()
-    env = family.environment(TASKQ_DATA_DIR=str(tmp_path), REDIS_URL="redis://127.0.0.1:1/0")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    server = manage("serve", f"--port={port}", "--workers=2", env=env)
-    wait_until(lambda: _workers(family) == 2, or_fail="the workers did not start")
-    wait_until(lambda: _listens(port), or_fail="the workers do not listen", timeout_s=20)
-
-    server.kill()
-    server.wait()
-
-    family.wait_gone()
 
 
 def _workers(family: Family) -> int:
@@ -308,11 +293,3 @@ def _shell(line: str) -> str:
         line.replace("curl ", "curl --silent --show-error ", 1), shell=True, capture_output=True, text=True, check=True
     )
     return done.stdout
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
