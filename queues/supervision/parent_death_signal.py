@@ -4,8 +4,9 @@ Linux does this in the kernel: PR_SET_PDEATHSIG has SIGKILL sent to the process 
 so start such processes from a thread that lives as long as its process (the main thread). Setting it needs code that
 runs in the child. `preexec_fn` of `subprocess` would be that, but it runs Python between fork and exec, which deadlocks
 when another thread holds a lock; so this file is run as a small program, sets the signal, and replaces itself with the
-real command: same process id, same files. SIGKILL, because a process that hangs must go as well, and nothing is lost by
-it: Redis has written its append-only file before it answers, and a request that was not answered was not promised.
+real command: same process id, same files. As it runs before every child, it imports next to nothing. SIGKILL, because
+a process that hangs must go as well, and nothing is lost by it: Redis has written its append-only file before it
+answers, and a request that was not answered was not promised.
 
 Other systems have no such call: there the program stays, watches its parent, and takes its child down with it.
 """
@@ -14,15 +15,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
-import subprocess
 import sys
-import threading
-import time
-from collections.abc import Sequence
-from typing import Final
+
+TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final
 
 PR_SET_PDEATHSIG: Final = 1
+SIGKILL: Final = 9
 WATCH_INTERVAL_S: Final = 0.2
 HAS_PARENT_DEATH_SIGNAL: Final = sys.platform == "linux"
 
@@ -41,19 +42,23 @@ def end_with_parent(parent: int | None = None) -> None:
     if HAS_PARENT_DEATH_SIGNAL:
         _die_with_parent()
         if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), SIGKILL)
         return
+    import threading
+
     threading.Thread(target=_watch_parent, args=(parent,), name="follow-parent", daemon=True).start()
 
 
 def _die_with_parent() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+    if libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"prctl(PR_SET_PDEATHSIG): {os.strerror(error)}")
 
 
 def _watch_parent(parent: int) -> None:
+    import time
+
     while os.getppid() == parent:
         time.sleep(WATCH_INTERVAL_S)
     os._exit(1)
@@ -61,6 +66,9 @@ def _watch_parent(parent: int) -> None:
 
 def run_watched(parent: int, argv: Sequence[str]) -> int:
     """Run `argv` as a child until it ends or `parent` does; hand SIGTERM and SIGINT on to it. The exit status."""
+    import signal
+    import subprocess
+
     child = subprocess.Popen(argv, close_fds=False)  # noqa: S603  inherited files (a lock) are meant to reach the child
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _frame: child.send_signal(received))

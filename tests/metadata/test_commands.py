@@ -23,6 +23,7 @@ from queues.pools import engine_for
 from queues.pools.ttl_cache import forget_everything
 from queues.services.tokens.authentication import authorise
 from queues.services.tokens.managing import NewToken
+from queues.supervision import tied_to_parent
 from tests.support.outage import database_away
 from tests.support.rows import in_one_test
 
@@ -180,10 +181,13 @@ def test_pool_refuses_in_one_line(words: list[str]) -> None:
 COMMAND = "from django.core.management import load_command_class; load_command_class('queues', '{}')"
 STARTS = {
     "worker": (
-        f"{COMMAND.format('serve')}; import pathlib; from queues.server.server import load_worker;"
-        "load_worker(pathlib.Path(sys.argv[1]))"
+        f"{COMMAND.format('serve')}; import os, pathlib; from queues.server.server import _load_in, load_worker;"
+        "_load_in(os.getpid(), lambda: load_worker(pathlib.Path(sys.argv[1])))"
     ),
-    "pages": f"{COMMAND.format('servepages')}; import taskq_site.urls, queues.api.views",
+    "pages": (
+        f"{COMMAND.format('servepages')}; import pathlib; from queues.server.pages_process import Site, _load;"
+        "_load(pathlib.Path(sys.argv[1]), Site())"
+    ),
     "pump": f"{COMMAND.format('runpump')}; from queues.pump.roles import roles_for; roles_for('default')",
     "token": COMMAND.format("token"),
     "up": COMMAND.format("up"),
@@ -203,7 +207,7 @@ NEEDLESS = {
 
 @pytest.mark.parametrize("start", STARTS)
 def test_a_process_starts_without_what_it_does_not_need(start: str, tmp_path: Path) -> None:
-    program = f"import sys, django; django.setup(); {STARTS[start]}; print(*sys.modules, sep='\\n')"
+    program = f"import gc, sys, django; django.setup(); {STARTS[start]}; print(gc.isenabled(), *sys.modules, sep='\\n')"
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],
         env={name: value for name, value in os.environ.items() if name != "DATABASE_URL"},
@@ -212,7 +216,19 @@ def test_a_process_starts_without_what_it_does_not_need(start: str, tmp_path: Pa
         check=True,
     )
 
+    assert run.stdout.startswith("True\n"), "it never looks for garbage"
     assert NEEDLESS[start] & set(run.stdout.split()) == set()
+
+
+def test_what_ties_each_child_to_its_parent_imports_next_to_nothing() -> None:
+    """It runs before every Redis and every command that another one starts."""
+    python, *words = tied_to_parent(["true"])
+
+    done = subprocess.run([python, "-X", "importtime", *words], capture_output=True, text=True, check=True)
+
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "ctypes" in loaded
+    assert {"enum", "signal", "subprocess", "threading", "typing"} & loaded == set()
 
 
 @pytest.mark.parametrize("command", ["serve", "servepages", "runpump", "token", "up"])
