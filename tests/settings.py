@@ -23,6 +23,7 @@ sys.dont_write_bytecode = False
 # Also of the processes that pytest-xdist starts, which run tests and must have all.
 if sys.modules.get("opentelemetry.sdk", sys) is None:
     del sys.modules["opentelemetry.sdk"]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "NoPandas"]
 os.environ["PYTHONPATH"] = python_path(*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
 
 PRIVATE_DIR = Path(tempfile.mkdtemp(prefix="taskq-tests-"))

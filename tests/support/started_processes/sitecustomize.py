@@ -1,9 +1,25 @@
 """Imported by every Python process that tests start (tests/settings.py puts this folder into PYTHONPATH).
 
-The Redis client imports OpenTelemetry's SDK where there is one, which takes an eighth of a process's start. It is there
-for the tests of tracing only, which run in pytest's own process.
+Two libraries are here for some tests only and are imported wherever they are found: OpenTelemetry's SDK by the Redis
+client, an eighth of a process's start, and pandas by the first Arrow array, a third of a second. Tests of tracing and
+of analysts' tools run in pytest's own process; of the others, only a client of Spark Connect needs pandas.
 """
 
 import sys
+from importlib.machinery import ModuleSpec
 
 sys.modules["opentelemetry.sdk"] = None  # type: ignore[assignment]  # `import` then says that there is none
+
+
+class NoPandas:
+    """Finds no pandas. Arrow takes None in `sys.modules` for a module."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+        return None
+
+
+if not any("sc://" in word for word in sys.orig_argv):
+    sys.meta_path.insert(0, NoPandas)
