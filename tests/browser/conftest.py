@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 
 from queues.embedded import EmbeddedRedis
 from tests.browser.chromium import ARGUMENTS, find_chromium
+from tests.browser.contexts import SharedPages, new_page
 from tests.browser.service import Shop, open_shop
 from tests.browser.watching import Watch
 from tests.running.services import stop_service
-
-DESKTOP = ViewportSize(width=1280, height=800)
-PHONE = ViewportSize(width=390, height=844)
-TIMEOUT_MS = 10_000
 
 
 @pytest.fixture(scope="package")
@@ -50,12 +46,19 @@ def browser(chromium: str) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def shared_pages(browser: Browser) -> Iterator[SharedPages]:
+    pages = SharedPages(browser)
+    yield pages
+    pages.close()
+
+
 OpenPage = Callable[..., Page]
 
 
 @pytest.fixture
 def open_page(browser: Browser, shop: Shop, watches: list[Watch]) -> Iterator[OpenPage]:
-    """Opens pages in browsers of their own: `open_page(phone=True, dark=True, signed_in=False, wish="zh-CN")`."""
+    """Opens pages in contexts of their own: `open_page(phone=True, dark=True, signed_in=False, wish="zh-CN")`."""
     contexts = []
 
     def open_one(
@@ -66,21 +69,10 @@ def open_page(browser: Browser, shop: Shop, watches: list[Watch]) -> Iterator[Op
         wish: str = "en-US",
         state: StorageState | None = None,
     ) -> Page:
-        options: dict[str, Any] = {"has_touch": True, "is_mobile": True} if phone else {}
-        context = browser.new_context(
-            base_url=shop.url,
-            viewport=PHONE if phone else DESKTOP,
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-            locale=wish,
-            timezone_id="Europe/Berlin",
-            storage_state=state or (shop.signed_in() if signed_in else None),
-            **options,
-        )
-        contexts.append(context)
-        context.set_default_timeout(TIMEOUT_MS)
-        page = context.new_page()
-        watches.append(Watch(page, shop.url))
+        state = state or (shop.signed_in() if signed_in else None)
+        page, watch = new_page(browser, shop, phone=phone, dark=dark, wish=wish, state=state)
+        contexts.append(page.context)
+        watches.append(watch)
         return page
 
     yield open_one
@@ -97,12 +89,19 @@ def watches() -> Iterator[list[Watch]]:
 
 
 @pytest.fixture
-def page(open_page: OpenPage) -> Page:
-    """At the desk, by daylight, signed in."""
-    return open_page()
+def page(shared_pages: SharedPages, shop: Shop, watches: list[Watch]) -> Iterator[Page]:
+    """At the desk, by daylight, signed in. Tests share it; what lasts beyond a page load and is neither a cookie, nor
+    stored, nor a route, nor emulated media takes a page of `open_page`."""
+    page, watch = shared_pages.take(shop, phone=False)
+    watches.append(watch)
+    yield page
+    shared_pages.give_back(shop, page, watch, phone=False)
 
 
 @pytest.fixture
-def phone(open_page: OpenPage) -> Page:
+def phone(shared_pages: SharedPages, shop: Shop, watches: list[Watch]) -> Iterator[Page]:
     """The same on a phone."""
-    return open_page(phone=True)
+    phone, watch = shared_pages.take(shop, phone=True)
+    watches.append(watch)
+    yield phone
+    shared_pages.give_back(shop, phone, watch, phone=True)

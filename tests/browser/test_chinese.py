@@ -8,7 +8,8 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, StorageState, expect
 
-from tests.browser.conftest import PHONE, OpenPage
+from tests.browser.conftest import OpenPage
+from tests.browser.contexts import PHONE
 from tests.browser.looking import keep_picture, sticks_out, wait_for_charts
 from tests.browser.pages import PAGES, TROUBLE
 from tests.browser.service import Shop
@@ -136,16 +137,15 @@ def chosen() -> list[StorageState]:
 
 
 @pytest.fixture
-def chinese(open_page: OpenPage, chosen: list[StorageState]) -> Page:
+def chinese(page: Page, chosen: list[StorageState]) -> Page:
     """Signed in, and Chinese chosen: the first time in the menu, after that as browsers remember it."""
-    if chosen:
-        return open_page(state=chosen[0])
-    page = open_page()
-    page.goto("/")
-    page.locator(".bar-side details.menu > summary").click()
-    page.get_by_role("button", name="简体中文").click()
-    expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
-    chosen.append(page.context.storage_state())
+    if not chosen:
+        page.goto("/")
+        page.locator(".bar-side details.menu > summary").click()
+        page.get_by_role("button", name="简体中文").click()
+        expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
+        chosen.append(page.context.storage_state())
+    page.context.add_cookies([{**cookie} for cookie in chosen[0]["cookies"]])  # type: ignore[typeddict-item]
     return page
 
 

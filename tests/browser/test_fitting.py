@@ -7,7 +7,8 @@ from typing import Final
 from playwright.sync_api import Page, expect
 
 from dashboard.queue_columns import DEFAULT
-from tests.browser.conftest import DESKTOP, OpenPage
+from tests.browser.conftest import OpenPage
+from tests.browser.contexts import DESKTOP
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
 

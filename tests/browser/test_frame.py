@@ -7,7 +7,8 @@ from typing import Final
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import PHONE, OpenPage
+from tests.browser.conftest import OpenPage
+from tests.browser.contexts import PHONE
 from tests.browser.service import Shop
 
 BAR_MAX_PX: Final = 96

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE
+from tests.browser.contexts import PHONE
 from tests.browser.looking import find_barriers, keep_picture, sticks_out
 from tests.browser.service import Shop
 

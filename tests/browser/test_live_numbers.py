@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import OpenPage
 from tests.browser.looking import SOON_MS, keep_picture, sticks_out
 from tests.browser.service import Shop
 from tests.support.waiting import wait_until
@@ -57,8 +58,9 @@ def test_a_queue_fills_before_ones_eyes(page: Page, phone: Page, shop: Shop) -> 
         keep_picture(one, f"queue-filled-{width}")
 
 
-def test_who_pauses_is_left_in_peace(page: Page, shop: Shop) -> None:
+def test_who_pauses_is_left_in_peace(open_page: OpenPage, shop: Shop) -> None:
     shop.put("calm", b"1")
+    page = open_page()  # whose clock stays installed
     page.goto("/queues/default/demo/calm/")
     page.get_by_role("button", name="Live").click()
     expect(page.get_by_role("button", name="Paused")).to_be_visible()

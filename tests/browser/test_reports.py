@@ -9,7 +9,8 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, OpenPage
+from tests.browser.conftest import OpenPage
+from tests.browser.contexts import PHONE
 from tests.browser.looking import find_barriers, keep_picture, sticks_out, wait_for_charts
 from tests.browser.service import Shop
 from tests.running.processes import run_manage

@@ -32,6 +32,11 @@ class Watch:
         """All but those expected."""
         return [one for one in self._heard if not any(word in one for word in self.expected)]
 
+    def forget(self) -> None:
+        """Begin anew: the page goes on to another test."""
+        self.expected.clear()
+        self._heard.clear()
+
     def _hear_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             self._heard.append(f"console: {message.text} ({message.location.get('url', '')})")
