@@ -88,20 +88,34 @@ def watches() -> Iterator[list[Watch]]:
     assert [complaint for watch in watches for complaint in watch.complaints] == []
 
 
-@pytest.fixture
-def page(shared_pages: SharedPages, shop: Shop, watches: list[Watch]) -> Iterator[Page]:
-    """At the desk, by daylight, signed in. Tests share it; what lasts beyond a page load and is neither a cookie, nor
-    stored, nor a route, nor emulated media takes a page of `open_page`."""
-    page, watch = shared_pages.take(shop, phone=False)
-    watches.append(watch)
-    yield page
-    shared_pages.give_back(shop, page, watch, phone=False)
+TakePage = Callable[[str], Page]
 
 
 @pytest.fixture
-def phone(shared_pages: SharedPages, shop: Shop, watches: list[Watch]) -> Iterator[Page]:
+def take_page(shared_pages: SharedPages, shop: Shop, watches: list[Watch]) -> Iterator[TakePage]:
+    """Takes the page that tests share: `take_page("desktop")`, `take_page("phone")`. Signed in, by daylight.
+
+    What lasts beyond a page load and is neither a cookie, nor stored, nor a route, nor emulated media takes a page of
+    `open_page`."""
+    taken: dict[str, tuple[Page, Watch]] = {}
+
+    def take_one(width: str) -> Page:
+        taken[width] = page, watch = shared_pages.take(shop, phone=width == "phone")
+        watches.append(watch)
+        return page
+
+    yield take_one
+    for width, (page, watch) in taken.items():
+        shared_pages.give_back(shop, page, watch, phone=width == "phone")
+
+
+@pytest.fixture
+def page(take_page: TakePage) -> Page:
+    """At the desk."""
+    return take_page("desktop")
+
+
+@pytest.fixture
+def phone(take_page: TakePage) -> Page:
     """The same on a phone."""
-    phone, watch = shared_pages.take(shop, phone=True)
-    watches.append(watch)
-    yield phone
-    shared_pages.give_back(shop, phone, watch, phone=True)
+    return take_page("phone")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from http.client import HTTPConnection
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import TakePage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
 
@@ -21,8 +21,8 @@ def publish_with(token: str, shop: Shop, queue: str) -> int:
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_a_token_made_in_the_admin_publishes(width: str, open_page: OpenPage, shop: Shop) -> None:
-    page = open_page(phone=width == "phone")
+def test_a_token_made_in_the_admin_publishes(width: str, take_page: TakePage, shop: Shop) -> None:
+    page = take_page(width)
     page.goto("/")
     pages = page.get_by_role("navigation", name="Main")
     if width == "desktop":
@@ -45,8 +45,7 @@ def test_a_token_made_in_the_admin_publishes(width: str, open_page: OpenPage, sh
     keep_picture(page, f"admin-tokens-{width}")
 
 
-def test_the_admin_has_no_barriers_by_day_and_by_night(open_page: OpenPage) -> None:
-    page = open_page()
+def test_the_admin_has_no_barriers_by_day_and_by_night(page: Page) -> None:
     barriers = []
     for path in (
         "queues/token/",

@@ -176,8 +176,8 @@ def test_a_range_is_marked_by_touch_and_the_page_still_scrolls(phone: Page) -> N
     expect(phone).to_have_url(re.compile(r"/\?from=\d+&to=\d+$"))
 
 
-def test_a_series_is_switched_off_and_stays_so_and_events_are_listed(open_page: OpenPage) -> None:
-    page = open_page(dark=True)
+def test_a_series_is_switched_off_and_stays_so_and_events_are_listed(page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
     plot = draw(page, NOON, NOON.replace(hour=11))
     lines, acked = plot.locator("svg .chart-line"), page.get_by_role("button", name="acked").first
     expect(lines).to_have_count(2)

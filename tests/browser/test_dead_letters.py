@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import TakePage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import ADDRESS_ERROR, SMTP_ERROR, Shop
 from tests.browser.watching import Watch
@@ -14,11 +14,11 @@ from tests.support.waiting import wait_until
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_all_that_match_a_filter_are_respawned_and_no_others(width: str, open_page: OpenPage, shop: Shop) -> None:
+def test_all_that_match_a_filter_are_respawned_and_no_others(width: str, take_page: TakePage, shop: Shop) -> None:
     queue = f"statements-{width}"
     shop.bury(queue, SMTP_ERROR, jobs=60)
     shop.bury(queue, ADDRESS_ERROR, jobs=5)
-    page = open_page(phone=width == "phone")
+    page = take_page(width)
     page.goto("/dead/")
     page.get_by_label("Queue", exact=True).fill(queue)
     page.get_by_label("Text of the error").fill("smtp")

@@ -6,7 +6,6 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
 from tests.browser.looking import SOON_MS, find_barriers, keep_picture, sticks_out
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
@@ -63,9 +62,9 @@ def test_part_of_a_name_leads_to_the_queues_that_have_it(page: Page) -> None:
     expect(page.get_by_role("link", name="newsletter").first).to_be_visible()
 
 
-def test_the_palette_leads_to_pages_and_queues_and_acts_on_them(open_page: OpenPage, shop: Shop) -> None:
+def test_the_palette_leads_to_pages_and_queues_and_acts_on_them(page: Page, shop: Shop) -> None:
     shop.put("parcels-abroad", b"a parcel")
-    page = open_page(dark=True)
+    page.emulate_media(color_scheme="dark")
     page.goto("/reports/")
 
     page.keyboard.press("Control+k")

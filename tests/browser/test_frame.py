@@ -7,7 +7,6 @@ from typing import Final
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import OpenPage
 from tests.browser.contexts import PHONE
 from tests.browser.service import Shop
 
@@ -27,8 +26,7 @@ def background(page: Page) -> str:
     return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
 
-def test_a_theme_is_kept_by_the_browser_and_there_before_the_first_paint(open_page: OpenPage) -> None:
-    page = open_page()
+def test_a_theme_is_kept_by_the_browser_and_there_before_the_first_paint(page: Page) -> None:
     page.goto("/activity/")
     assert background(page) == COLOURS["light"]
     page.locator(".bar-side details.menu > summary").click()
@@ -74,8 +72,7 @@ def test_a_time_goes_on_and_says_exactly_when_to_pointer_and_keys(page: Page, sh
     expect(page.get_by_role("tooltip")).to_have_count(0)
 
 
-def test_on_a_phone_the_bar_is_low_and_shows_where_one_is(open_page: OpenPage) -> None:
-    phone = open_page(phone=True)
+def test_on_a_phone_the_bar_is_low_and_shows_where_one_is(phone: Page) -> None:
     phone.goto("/activity/")
     bar = phone.locator("header.bar").bounding_box()
     assert bar is not None

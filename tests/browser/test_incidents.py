@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from queues.management.demo_incidents import SCENARIOS
+from tests.browser.conftest import TakePage
 from tests.browser.looking import find_barriers, keep_picture, sticks_out
 from tests.browser.service import Shop
 from tests.running.processes import manage
@@ -18,8 +19,6 @@ from tests.running.processes import manage
 SEEDED = ("no_consumer", "dying", "webhooks_dead", "expiring_leases", "slow", "tenants", "paused")
 SEEN_WITHIN_MS = 60_000
 CLICKS_MAX = 2
-
-OpenPage = Callable[..., Page]
 
 
 def demo(shop: Shop, *arguments: str) -> subprocess.Popen[str]:
@@ -128,16 +127,16 @@ def test_an_incident_is_acknowledged_from_the_list_and_noted_on_its_page(seeded:
 
 
 @pytest.mark.parametrize("path", ["/", "/incidents/", "/queues/default/demo/invoices-eu/"])
-def test_pages_with_incidents_are_for_everybody(path: str, seeded: None, open_page: OpenPage) -> None:
+def test_pages_with_incidents_are_for_everybody(path: str, seeded: None, take_page: TakePage) -> None:
     name = {"/": "overview", "/incidents/": "incidents"}.get(path, "queue")
-    for phone in (False, True):
-        page = open_page(phone=phone)
+    for width in ("desktop", "phone"):
+        page = take_page(width)
         page.goto(path)
         expect(page.locator(".incident-list li, .incident-banner").first).to_be_visible(timeout=SEEN_WITHIN_MS)
         for dark in (False, True):
             page.emulate_media(color_scheme="dark" if dark else "light")
             assert find_barriers(page, of_theme=dark) == []
-            kept = f"incidents-{name}-{'phone' if phone else 'desktop'}{'-dark' if dark else ''}"
+            kept = f"incidents-{name}-{width}{'-dark' if dark else ''}"
             keep_picture(page, kept, full_page=True)
-        if phone:
+        if width == "phone":
             assert sticks_out(page) == []

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import TakePage
 from tests.browser.looking import find_barriers, keep_picture
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
@@ -17,9 +17,9 @@ URL = "/queues/default/demo/parcels-out/"
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_a_queue_is_paused_and_resumed(width: str, open_page: OpenPage, shop: Shop) -> None:
+def test_a_queue_is_paused_and_resumed(width: str, take_page: TakePage, shop: Shop) -> None:
     shop.put("parcels-out", b"a parcel")
-    page = open_page(phone=width == "phone")
+    page = take_page(width)
     page.goto(URL)
 
     head = page.locator(".page-head")  # an incident's next steps may have the button, too
@@ -161,13 +161,13 @@ def test_a_search_that_is_not_through_goes_on_when_asked(page: Page, shop: Shop)
 
 
 @pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_a_group_that_fills_is_flushed_at_once(width: str, open_page: OpenPage, shop: Shop) -> None:
+def test_a_group_that_fills_is_flushed_at_once(width: str, take_page: TakePage, shop: Shop) -> None:
     queue = f"letters-{width}"
     for number in range(7):
         shop.call("PUT", f"/api/demo/{queue}?group=digest+of+Alice", b"%d" % number)
     shop.call("PUT", f"/api/demo/{queue}?group=Bob", b"later")
     shop.call("PUT", f"/api/demo/{queue}?group=Bob&delay=600", b"later")
-    page = open_page(phone=width == "phone")
+    page = take_page(width)
     page.goto(f"/queues/default/demo/{queue}/")
     row = page.get_by_role("row").filter(has_text="digest of Alice")
     expect(row).to_contain_text("7 / 500")

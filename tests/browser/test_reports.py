@@ -9,7 +9,6 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
 from tests.browser.contexts import PHONE
 from tests.browser.looking import find_barriers, keep_picture, sticks_out, wait_for_charts
 from tests.browser.service import Shop
@@ -140,9 +139,8 @@ def test_the_summary_fits_two_sheets_of_paper(page: Page, day: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "default/demo/", f"default/demo/{QUEUE}/", "print/", "?with={other}"])
-def test_a_report_is_for_everybody(path: str, day: str, open_page: OpenPage) -> None:
+def test_a_report_is_for_everybody(path: str, day: str, page: Page) -> None:
     other = f"{datetime.fromisoformat(day) - timedelta(days=1):%Y-%m-%d}"
-    page = open_page()
     page.goto(f"/reports/{day}/{path.format(other=other)}")
     wait_for_charts(page)
     name = f"report-{re.sub(r'[^a-z]+', '-', path).strip('-') or 'day'}"
