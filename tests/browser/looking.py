@@ -8,6 +8,7 @@ from typing import Any, Final
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
+from tests.browser.repetitions import ALIKE, FIND_REPETITIONS
 from tests.running.processes import ROOT
 
 SOON_MS = 25_000
@@ -23,6 +24,16 @@ NEVER_GRAVE: Final = {"region": {"enabled": False}}
 OF_COLOURS: Final = ("color-contrast", "link-in-text-block")
 """The rules whose findings a theme may change. Two fifths of a look are for others."""
 
+RUN_AXE: Final = """async ([options, repetitions]) => {
+  const run = async (context, more) => (await axe.run(context, {...options, ...more})).violations;
+  const colours = "color-contrast";
+  if (!repetitions.length || (options.runOnly && !options.runOnly.includes(colours))) return run(document);
+  const others = options.runOnly
+    ? {runOnly: options.runOnly.filter((rule) => rule !== colours)}
+    : {rules: {...options.rules, [colours]: {enabled: false}}};
+  return [...await run(document, others), ...await run({exclude: repetitions}, {runOnly: [colours], rules: {}})];
+}"""
+
 
 def find_barriers(page: Page, *, only: str | None = None, of_theme: bool = False) -> list[str]:
     """Serious and critical violations that axe finds; with `only` all of that one rule. `of_theme`: of colours only,
@@ -36,7 +47,8 @@ def find_barriers(page: Page, *, only: str | None = None, of_theme: bool = False
         options["runOnly"] = [*OF_COLOURS]
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-    found = page.evaluate("(options) => axe.run(options)", options)["violations"]
+    repetitions = page.evaluate_handle(FIND_REPETITIONS, ALIKE)
+    found = page.evaluate(RUN_AXE, [options, repetitions])
     return [
         f"{page.url} {violation['id']} ({violation['impact']}): {node['html'][:160]} | {_why(node)}"
         for violation in found

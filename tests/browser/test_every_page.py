@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.contexts import PHONE
 from tests.browser.looking import find_barriers, keep_picture, sticks_out, wait_for_charts
 from tests.browser.pages import PAGES, TROUBLE
+from tests.browser.repetitions import ALIKE, FIND_REPETITIONS
 from tests.browser.service import Shop
 from tests.browser.watching import Watch
 
@@ -71,3 +72,17 @@ def test_pages_that_only_a_form_leads_to_are_for_everybody(page: Page) -> None:
     barriers += in_both_themes(page)
 
     assert barriers == []
+
+
+def test_a_row_that_differs_from_those_before_it_is_looked_at(page: Page, shop: Shop) -> None:
+    page.goto(shop.address(PAGES["limit-keys"]))
+    page.keyboard.press("p")  # rows stay as they are meanwhile
+    expect(page.get_by_role("button", name="Paused")).to_be_visible()
+    assert page.evaluate(FIND_REPETITIONS, ALIKE), "the page has no list whose rows are alike"
+    keys = page.locator("main tbody bdi")
+
+    keys.nth(30).evaluate("(key) => { key.style.color = '#ccc'; }")
+
+    for of_theme in (False, True):
+        (barrier,) = find_barriers(page, of_theme=of_theme)
+        assert "color-contrast" in barrier
