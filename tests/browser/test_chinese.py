@@ -56,7 +56,7 @@ LOANWORDS_TYPED: Final = frozenset(
 VALUES: Final = frozenset(
     {"none", "fixed", "linear", "exponential", "sidekiq", "MAX", "manage", "runpump", "KiB", "MiB"}
     | {"http", "https", "Content", "Type", "application", "json"}
-    | {"Asia", "Shanghai", "Europe", "Berlin", "daily", "TASKQ_TOKEN"}
+    | {"Asia", "Shanghai", "Europe", "Berlin", "daily", "TASKQ_TOKEN", "TASKQ_COST_", "namespace_costs"}
 )
 PLACES: Final = frozenset(
     {
@@ -78,6 +78,9 @@ PLACES: Final = frozenset(
 NAMES: Final = frozenset({"demo", "emails", "invoices"})
 ALLOWED: Final = LOANWORDS | LOANWORDS_TYPED | VALUES | PLACES | NAMES
 """What Chinese engineers write in Latin letters, what is typed as it stands, and the names of the shop's own things."""
+
+FOLDER: Final = "docs/data"
+"""Where a page says that more is read; only pages of a report do."""
 
 CUT_FROM: Final = 20
 """A page cuts no name that is shorter."""
@@ -112,7 +115,7 @@ _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,}")
 def english_left(page: Page) -> list[str]:
     """Latin words of three letters and more that the page says of itself; what it shows of the data is left out."""
     queues = set(_WORD.findall(page.evaluate(_READ_QUEUES) + _queues_of_report(page)))
-    left = set(_WORD.findall(page.evaluate(_READ_WORDS))) - ALLOWED - queues
+    left = set(_WORD.findall(page.evaluate(_READ_WORDS).replace(FOLDER, ""))) - ALLOWED - queues
     return sorted(word for word in left if not any(_is_cut_from(word, name) for name in queues))
 
 
