@@ -35,8 +35,11 @@ CLUSTERS = tuple(f"tests/reports/test_{name}.py" for name in ("cluster", "connec
 CLUSTERS_VARIABLE = "TASKQ_TEST_CLUSTERS"
 """Spark clusters, and stores that are downloaded: minutes of their own, so `make test-clusters` and CI run them."""
 
-ALONE = tuple(f"tests/reports/test_{name}.py" for name in ("cluster", "command", "connect", "masters", "stores"))
-"""What uses none of it, so that another process may run it."""
+ALONE = (
+    *(f"tests/reports/test_{name}.py" for name in ("cluster", "command", "connect", "masters", "stores")),
+    "tests/browser/test_incident_outages.py",
+)
+"""What uses none of it, or has a service of its own, so that another process may run it."""
 
 LONGEST = (
     *("tests/browser/", "tests/reports/", "tests/test_postgresql.py", "tests/running/", "tests/http/"),
