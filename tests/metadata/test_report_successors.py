@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.test import override_settings
 from django.utils import timezone
 
-from queues.lake.deletion import delete_day
 from queues.management.commands import runreport
 from queues.models import ReportDay, ReportState
-from queues.services.reporting.failures import ReportFailedError
 from queues.services.reporting.making.due_days import due_days, report_due_days
 from queues.services.reporting.making.loading import Made
 from queues.services.reporting.making.running import Listener, Order
-from queues.services.reporting.making.upkeep import reopen_successors, successor_of_new
+from queues.services.reporting.making.upkeep import reopen_successors
 
 from .reporting import add_day
 
@@ -55,7 +52,6 @@ class Maker:
         self.changes = changes
         self.has_files = has_files
         self.made: list[date] = []
-        self.batches: list[list[date]] = []
 
     def make(self, days: Sequence[date]) -> bool:
         for day in days:
@@ -69,7 +65,6 @@ class Maker:
         return True
 
     def __call__(self, *, days: list[date], order: Order, listener: Listener) -> None:
-        self.batches.append([*days])
         for day in days:
             self.make([day])
             listener.made(Made(day=day, events=1, rows=1, took_s=1.0, warnings=(), is_complete=True))
@@ -93,62 +88,6 @@ def test_a_report_made_anew_by_hand_takes_those_along_that_follow_until_one_stay
     assert maker.made == [back(5), back(4), back(3)]
     taken = dict(ReportDay.objects.values_list("date", "taken_over"))
     assert taken[back(3)] == f"of {back(4)} anew"
-
-
-def without_report_of_the_day_before(day: date) -> None:
-    """As if the day had been reported while the one before it had no report."""
-    ReportDay.objects.filter(pk=day - timedelta(days=1)).update(
-        state=ReportState.FAILED, reported_at=None, handed_on=""
-    )
-    ReportDay.objects.filter(pk=day).update(taken_over="")
-
-
-def test_a_report_that_began_without_that_of_the_day_before_is_made_again_together_with_it(
-    lake: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And the one after it later, since it is not known before what it would take."""
-    in_a_row(lake, 3)
-    without_report_of_the_day_before(back(2))
-    maker = Maker(back(2))
-    monkeypatch.setattr(runreport, "make_reports", maker)
-
-    call_command("runreport", "--date", str(back(3)), "--quiet")
-
-    assert maker.batches == [[back(3), back(2)], [back(1)]]
-
-
-def test_a_report_that_cannot_be_made_leaves_that_of_the_next_day_alone(
-    lake: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_a_row(lake, 2)
-    without_report_of_the_day_before(back(1))
-    asked: list[list[date]] = []
-
-    def fail(*, days: list[date], order: Order, listener: Listener) -> None:
-        asked.append([*days])
-        assert not listener.failed(days[0], ReportFailedError("no memory"))
-
-    monkeypatch.setattr(runreport, "make_reports", fail)
-
-    with pytest.raises(CommandError, match="no memory"):
-        call_command("runreport", "--date", str(back(2)), "--quiet")
-
-    assert asked == [[back(2), back(1)]]
-
-
-@pytest.mark.parametrize("why", ["deleted", "gone"])
-def test_a_report_is_not_made_again_together_with_one_that_cannot_be_made(lake: Path, why: str) -> None:
-    in_a_row(lake, 2)
-    without_report_of_the_day_before(back(1))
-    assert successor_of_new([back(2)]) == back(1)
-
-    if why == "deleted":
-        delete_day(str(lake), back(2), reason="older than 30 days", files=1, size=1)
-    else:
-        shutil.rmtree(lake)
-        lake.write_text("not a folder")
-
-    assert successor_of_new([back(2)]) is None
 
 
 def test_so_it_is_at_night(lake: Path) -> None:

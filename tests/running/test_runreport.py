@@ -128,12 +128,12 @@ def test_a_report_made_at_night_is_corrected_by_hand_and_stays_when_a_later_spar
 
     before = date.fromisoformat(yesterday) - timedelta(days=1)
     write_events(data_dir(site) / "lake", [event("published", at(before, 10), job="01JLATE", queue="emails", size=1)])
-    process = start("runreport", "--date", str(before))
+    # By its date alone, the successor would be made by a second Spark: tests/metadata/test_report_successors.py.
+    process = start("runreport", "--from", str(before), "--to", yesterday)
     _out, errors = process.communicate(timeout=SPARK_TIMEOUT_S)
     assert process.returncode == 0, errors
     backlogs = ask(site, "SELECT day_id, backlog FROM queues_queueday WHERE queue != '' ORDER BY day_id")
     assert backlogs == [(str(before), 1), (yesterday, 1)], "the day after it had begun with a job too few"
-    assert len(set(ask(site, "SELECT reported_run FROM queues_reportday"))) == 1, "one Spark has made both"
     rows = ask(site, f"SELECT {columns} FROM queues_queueday ORDER BY day_id, queue")
 
     process = start("runreport", "--date", yesterday)

@@ -27,7 +27,6 @@ from queues.services.reporting.making.upkeep import (
     compact_closed_hours,
     compact_days,
     prune_reports,
-    successor_of_new,
     successors_to_make,
 )
 from queues.services.reporting.presenting.mail import mail_report
@@ -67,7 +66,6 @@ class Command(BaseCommand):
         self._has_made = False
         self._goes_on = True
         self._made: list[date] = []
-        self._last_asked: date | None = None
         self._spark = spark_settings.from_arguments(options)
         with _Stop() as self._stop:
             try:
@@ -95,9 +93,6 @@ class Command(BaseCommand):
             self._make([today()], ReportTrigger.SCHEDULED)
         else:
             days = _wanted(options["date"], options["begin"], options["end"])
-            self._last_asked = days[-1]
-            if (successor := successor_of_new(days)) is not None:
-                days.append(successor)
             while days and not self._stop.received and self._goes_on:
                 self._made = []
                 self._make(days, ReportTrigger.ASKED)
@@ -136,8 +131,7 @@ class Command(BaseCommand):
             if self._is_scheduled:  # by the pump, whose log somebody reads
                 fields = {"action": "report.make", "day": str(day), "kind": failure.kind}
                 logger.error("report not made: %s", failure, extra=fields)
-        # After the last day that was asked for comes at most its successor, whose report stays as it is.
-        self._goes_on = failure.kind not in FATAL and day != self._last_asked
+        self._goes_on = failure.kind not in FATAL
         return self._goes_on
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -80,24 +80,6 @@ def successors_to_make(days: Iterable[date]) -> list[date]:
         for one in _successors(ReportDay.objects.filter(date__in=both))
         if one.date in after and _can_be_made(one.date, one.events, lake)
     ]
-
-
-def successor_of_new(days: Sequence[date]) -> date | None:
-    """The day after the last of `days`, if it was reported while that one had no report; else None.
-
-    `successors_to_make` would name it once `days` are made. Made together with them, it needs no Spark of its own.
-    """
-    last = max(days)
-    day = last + timedelta(days=1)
-    found = ReportDay.objects.filter(date=day, state=ReportState.DONE, complete=True, taken_over="").first()
-    if found is None or ReportDay.objects.filter(date=last, reported_at__isnull=False).exists():
-        return None
-    try:
-        if last in deleted_days(Storage(settings.TASKQ_LAKE_URL)):
-            return None
-        return day if _can_be_made(day, found.events, frozenset(list_days(settings.TASKQ_LAKE_URL))) else None
-    except LakeError:  # the process that computes finds that out, too, and says so on the day's row
-        return None
 
 
 def _successors(rows: QuerySet[ReportDay]) -> list[ReportDay]:
