@@ -92,7 +92,7 @@ test-newest: ## All tests with the newest versions that pyproject.toml allows (B
 	rm -rf $(NEWEST)
 	$(PYTHON) -m venv $(NEWEST)
 	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(NEWEST)/bin/python -m pip install --quiet --editable '.[embedded,reports]' --group dev
+	$(NEWEST)/bin/python -m pip install --quiet --editable '.[embedded,reports,iceberg]' --group dev
 	$(if $(BEYOND),$(NEWEST)/bin/python -m pip install --quiet --upgrade $(BEYOND))
 	$(NEWEST)/bin/python -m pip list
 	$(NEWEST)/bin/python -m pytest --numprocesses=$(TEST_PROCESSES) $(ARGS)
