@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -58,13 +60,21 @@ def items_for(request: HttpRequest) -> tuple[NavigationItem, ...]:
     """The links, and the admin's for staff."""
     staff = getattr(getattr(request, "user", None), "is_staff", False)
     pages = (*_PAGES, *([_ADMIN] if staff else []))
-    return tuple(_item(request.path, *page) for page in pages)
+    urls = _urls(get_script_prefix())
+    overview = urls["dashboard:overview"]
+    return tuple(
+        NavigationItem(
+            url=urls[name],
+            title=title,
+            key=key,
+            current=request.path == overview if urls[name] == overview else request.path.startswith(urls[name]),
+            in_menu=name in _IN_MENU,
+        )
+        for name, title, key in pages
+    )
 
 
-def _item(path: str, name: str, title: Promise, key: str) -> NavigationItem:
-    url = reverse(name)
-    return NavigationItem(url=url, title=title, key=key, current=_is_at(path, url), in_menu=name in _IN_MENU)
-
-
-def _is_at(path: str, url: str) -> bool:
-    return path == url if url == reverse("dashboard:overview") else path.startswith(url)
+@lru_cache(maxsize=16)
+def _urls(_prefix: str) -> Mapping[str, str]:
+    """The URL of each page where the site is served below `_prefix`; `reverse` takes 0.1 ms, and each page has all."""
+    return {name: reverse(name) for name, _title, _key in (*_PAGES, _ADMIN)}

@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Group
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -20,6 +21,14 @@ from .validators import validate_name, validate_time_zone
 OPERATE: Final = "operate_queues"
 ADMINISTER: Final = "administer_queues"
 
+SHOWN_TO_USER: Final = """
+SELECT queues_namespace_groups.namespace_id
+FROM queues_namespace_groups
+JOIN auth_user_groups ON auth_user_groups.group_id = queues_namespace_groups.group_id
+WHERE auth_user_groups.user_id = %s
+"""
+"""The ids of the namespaces of a user's groups. Most pages ask for them, and Django needs 1 ms to build such SQL."""
+
 
 class NamespaceQuerySet(models.QuerySet["Namespace"]):
     def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> Self:
@@ -28,7 +37,7 @@ class NamespaceQuerySet(models.QuerySet["Namespace"]):
             return self.none()
         if getattr(user, "is_superuser", False):
             return self
-        return self.filter(models.Exists(Group.objects.filter(namespaces=models.OuterRef("pk"), user=user.pk)))
+        return self.filter(pk__in=RawSQL(SHOWN_TO_USER, [user.pk]))  # noqa: S611 - the text is constant
 
     def named(self, pool: str, name: str) -> Self:
         """The one of that pool and name. PostgreSQL cannot even be asked for a name with U+0000."""

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from queues.models import Namespace, Pool
 from queues.services.errors import NamespaceNotFoundError, RoleTooLowError
-from queues.services.permissions import Role, check_role, role_in, roles_of
+from queues.services.permissions import Role, check_role, role_in, roles_among, roles_of
 
 OPERATE, ADMINISTER = "operate_queues", "administer_queues"
 
@@ -31,12 +32,13 @@ def person(name: str, *groups: Group, permissions: Iterable[str] = ()) -> User:
 
 
 def role(user: User | AnonymousUser, namespace: str = "orders", pool: str = "default") -> Role | None:
-    """None: they see nothing there. `roles_of` must say the same."""
+    """None: they see nothing there. `roles_of` and `roles_among` must say the same."""
     try:
         found: Role | None = role_in(user=user, pool=pool, namespace=namespace)
     except NamespaceNotFoundError:
         found = None
     assert roles_of(user=user).get((pool, namespace)) == found
+    assert roles_among(user=user, places=[(pool, namespace), (pool, "another")]).get((pool, namespace)) == found
     return found
 
 
@@ -64,6 +66,17 @@ def test_permissions_of_ones_own_count_in_every_namespace_that_one_sees(orders: 
 
     assert role(bob) == Role.OPERATE
     assert role(bob, "ledger") is None
+
+
+def test_a_permission_of_another_app_does_not_count_whatever_its_name(orders: Namespace) -> None:
+    shop = group("shop", sees=[orders])
+    alice = person("alice", shop)
+    of_users = ContentType.objects.get(app_label="auth", model="user")
+    same_name = Permission.objects.create(codename=OPERATE, content_type=of_users)
+    shop.permissions.add(same_name)
+    alice.user_permissions.add(same_name)
+
+    assert role(alice) == Role.READ
 
 
 def test_the_highest_of_several_groups_counts(orders: Namespace) -> None:
