@@ -30,3 +30,11 @@ def erin(people: People) -> Client:
     browser = Client()
     browser.force_login(user)
     return browser
+
+
+@pytest.fixture
+def strict(people: People) -> Client:
+    """Alice's browser, whose forms need a token."""
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(people.alice.user)
+    return browser

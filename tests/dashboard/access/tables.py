@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import pytest
 from django.urls import URLPattern, URLResolver
 
 from dashboard.urls import urlpatterns
@@ -265,14 +264,12 @@ OPEN: Final = frozenset(
 """For everybody; they show and change nothing of a namespace."""
 
 EACH_PAGE: Final = in_one_test("name", PAGES)
-EACH_ACT: Final = pytest.mark.parametrize(
+EACH_ACT: Final = in_one_test(
     ("name", "act"),
-    [
-        pytest.param(name, act, id="-".join((name, str(number), *act.form.values())[:3]))
-        for name, acts in ACTS.items()
-        for number, act in enumerate(acts)
-    ],
+    [(name, act) for name, acts in ACTS.items() for act in acts],
+    title=lambda row: "-".join((row[0], *row[1].form.values())[:3]),
 )
+EACH_ACTS_ROUTE: Final = in_one_test("name", ACTS)
 
 
 def routes(patterns: list[Any] = urlpatterns) -> dict[str, list[str]]:

@@ -18,11 +18,8 @@ def test_every_route_is_in_a_table_and_every_entry_is_a_route() -> None:
 
 
 def test_what_is_open_to_everybody_shows_nothing_and_is_guarded_against_other_sites(
-    shop: Premises, people: People
+    shop: Premises, people: People, strict: Client
 ) -> None:
-    strict = Client(enforce_csrf_checks=True)
-    strict.force_login(people.alice.user)
-
     signing_in = people.nobody.get("/login/")
     assert signing_in.status_code == 200
     assert [secret for secret in (*SECRETS, *shop.ids.values()) if secret in signing_in.text] == []
