@@ -50,6 +50,7 @@ static: $(STAMP) ## All of check but the tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.lua --check
 
 format: $(STAMP) ## Format the code and mend what the linter can
 	$(BIN)/ruff format .

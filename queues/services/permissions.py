@@ -178,7 +178,7 @@ def _read_roles(user: User, condition: str, values: Mapping[str, str]) -> dict[t
     def read() -> list[tuple[str, str, int]]:
         with connection.cursor() as cursor:
             cursor.execute(sql, {"user": user.pk, **values})
-            return cursor.fetchall()
+            return list(cursor.fetchall())
 
     return {(pool, name): Role(found) for pool, name, found in read_metadata(read)}
 

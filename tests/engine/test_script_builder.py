@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ from luaparser import ast
 
 from queues.engine import Engine
 from tests.support.rows import in_one_test
+from tools.lua import __main__ as command
 from tools.lua.build import SOURCES, ScriptSyntaxError, build, parse, printed
+from tools.lua.manifest import MANIFEST, digest_of, manifest
 from tools.lua.names import resolve
 
 GOOD = """\
@@ -25,12 +29,55 @@ return {'ok', redis.call('HLEN', jobs), limit}
 """
 
 
-def test_what_is_committed_is_what_is_built() -> None:
-    committed = {path.stem: path.read_text(encoding="utf-8") for path in (SOURCES / "built").glob("*.lua")}
-    built = dict(build())
+def test_what_is_committed_was_built_from_these_sources() -> None:
+    """By digests, which `make scripts` writes when it has built all scripts; `make check` builds them all again."""
+    written, now = json.loads(MANIFEST.read_text(encoding="utf-8")), json.loads(manifest())
+    if written.pop("packages") != now.pop("packages"):
+        command.check({f"{name}.lua": text for name, text in build()})  # other versions may print the same
+    assert written == now, "run `make scripts`"
 
-    assert committed.keys() == built.keys(), "run `make scripts`"
-    assert [name for name in built if built[name] != committed[name]] == [], "run `make scripts`"
+
+@pytest.mark.parametrize("kind", ["sources", "builder", "built"])
+def test_the_manifest_notices_a_file_that_changes_or_goes_or_is_renamed(tmp_path: Path, kind: str) -> None:
+    folder = {"sources": SOURCES, "builder": MANIFEST.parent, "built": SOURCES / "built"}[kind]
+    copy = Path(shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("__pycache__")))
+    before = digest_of(copy, copy.rglob("*.*"))
+    assert before == digest_of(copy, copy.rglob("*.*"))
+
+    one = min(path for path in copy.rglob("*.*") if path.stat().st_size)
+    text = one.read_text(encoding="utf-8")
+    one.write_text(text + " ", encoding="utf-8")
+    assert digest_of(copy, copy.rglob("*.*")) != before
+    one.write_text(text, encoding="utf-8")
+    assert digest_of(copy, copy.rglob("*.*")) == before
+    renamed = one.rename(one.with_name(f"z{one.name}"))
+    assert digest_of(copy, copy.rglob("*.*")) != before
+    renamed.unlink()
+    assert digest_of(copy, copy.rglob("*.*")) != before
+
+
+def test_the_check_of_all_scripts_names_those_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "BUILT", tmp_path)
+    monkeypatch.setattr(command, "MANIFEST", tmp_path / "manifest.json")
+    (tmp_path / "gone.lua").touch()
+    command.write({"one.lua": "return 1", "two.lua": "return 2"})
+    command.check({"one.lua": "return 1", "two.lua": "return 2"})
+
+    with pytest.raises(SystemExit, match=r"run `make scripts`: one\.lua, three\.lua, two\.lua"):
+        command.check({"one.lua": "return 2", "three.lua": "return 3"})
+
+
+def test_some_scripts_are_built_again_to_the_letter(tmp_path: Path) -> None:
+    """One that includes a library, one that does not, and one that has a limited form too."""
+    for folder in ("lib", "token_limit"):
+        shutil.copytree(SOURCES / folder, tmp_path / folder)
+    for name in ("retry_workflow", "size", "publish_staged_blocked"):
+        shutil.copy(SOURCES / f"{name}.lua", tmp_path)
+    built_again = dict(build(tmp_path))
+
+    assert built_again.keys() == {"retry_workflow", "size", "publish_staged_blocked", "limited_publish_staged_blocked"}
+    for name, text in built_again.items():
+        assert text == (SOURCES / "built" / f"{name}.lua").read_text(encoding="utf-8"), name
 
 
 # --- functions are put where they are called -------------------------------------------------------------------------

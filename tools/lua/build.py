@@ -80,6 +80,11 @@ def build(sources: Path = SOURCES) -> Iterator[tuple[str, str]]:
             yield f"{LIMITED}{name}", _limited(name, header, script, libraries)
 
 
+def layout_keys() -> frozenset[str]:
+    """The keys of `queues.engine.keys` that a script may list."""
+    return frozenset(_LAYOUT_KEYS)
+
+
 def _file(name: str, header: Header, block: lua.Block) -> str:
     """What is written to a file: a line for the loader, then what is sent to Redis."""
     told = {
