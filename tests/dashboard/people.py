@@ -8,11 +8,15 @@ from typing import Final
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, User
 from django.contrib.sessions.backends.cached_db import SessionStore
+from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
+from django.utils.crypto import get_random_string
 
 from queues.models import Namespace, Pool
+from tests.support.inserting import insert
 
 POOL: Final = "default"
 SHOP: Final = "shop"
@@ -41,18 +45,25 @@ class Person:
 
     @cached_property
     def browser(self) -> Client:
-        """With a session as a sign-in makes it. A sign-in takes four times the queries."""
-        session = SessionStore()
-        session.update(
-            {
-                SESSION_KEY: str(self.user.pk),
-                BACKEND_SESSION_KEY: settings.AUTHENTICATION_BACKENDS[-1],
-                HASH_SESSION_KEY: self.user.get_session_auth_hash(),
-            }
+        """With a session as a sign-in makes it, by one query."""
+        key = get_random_string(32)
+        session = SessionStore(key)
+        values = {
+            SESSION_KEY: str(self.user.pk),
+            BACKEND_SESSION_KEY: settings.AUTHENTICATION_BACKENDS[-1],
+            HASH_SESSION_KEY: self.user.get_session_auth_hash(),
+        }
+        insert(
+            [
+                Session(
+                    session_key=key,
+                    session_data=session.encode(values),
+                    expire_date=session.get_expiry_date(expiry=session.get_session_cookie_age()),
+                )
+            ]
         )
-        session.create()
         browser = Client()
-        browser.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
+        browser.cookies[settings.SESSION_COOKIE_NAME] = key
         return browser
 
 
@@ -74,27 +85,47 @@ class People:
             assert person.browser.session
 
 
+FIRST_ID: Final = 1_000_000
+"""The ids of the rows begin here: PostgreSQL gives others ids from 1 on, SQLite ids above the largest."""
+
+
 def gather() -> People:
-    """Make them, their groups and the two namespaces, in few queries."""
+    """Make them, their groups and the two namespaces."""
     pool = Pool.objects.get_or_create(name=POOL)[0]
-    groups = {name: Group(name=name) for _, name in _GROUPS}
-    Group.objects.bulk_create(groups.values())
-    ids = dict(Permission.objects.filter(content_type__app_label="queues").values_list("codename", "id"))
-    Group.permissions.through.objects.bulk_create(
-        Group.permissions.through(group=groups[name], permission_id=ids[codename])
-        for (_, name), codenames in _GROUPS.items()
-        for codename in codenames
+    groups = {name: Group(pk=FIRST_ID + at, name=name) for at, (_, name) in enumerate(_GROUPS)}
+    insert([*groups.values()])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT codename, auth_permission.id FROM auth_permission JOIN django_content_type"
+            " ON django_content_type.id = content_type_id WHERE app_label = 'queues'"
+        )
+        permissions = dict(cursor.fetchall())
+        cursor.execute("SELECT name, id FROM queues_namespace WHERE pool_id = %s", [pool.pk])
+        spaces = dict(cursor.fetchall())
+    insert(
+        [
+            Group.permissions.through(group_id=groups[name].pk, permission_id=permissions[codename])
+            for (_, name), codenames in _GROUPS.items()
+            for codename in codenames
+        ]
     )
-    spaces = {name: Namespace.objects.get_or_create(pool=pool, name=name)[0] for name in (SHOP, BANK)}
-    Namespace.groups.through.objects.bulk_create(
-        Namespace.groups.through(namespace=spaces[namespace], group=groups[name]) for namespace, name in _GROUPS
+    missing = [
+        Namespace(pk=FIRST_ID + at, pool=pool, name=name) for at, name in enumerate((SHOP, BANK)) if name not in spaces
+    ]
+    if missing:
+        insert(missing)
+        spaces |= {space.name: space.pk for space in missing}
+    insert(
+        [
+            Namespace.groups.through(namespace_id=spaces[namespace], group_id=groups[name].pk)
+            for namespace, name in _GROUPS
+        ]
     )
     names = (*_MEMBERS, "dave", "root")
     users = {
-        name: User(username=name, is_superuser=name == "root", is_staff=name == "root", password="!") for name in names
+        name: User(pk=FIRST_ID + at, username=name, is_superuser=name == "root", is_staff=name == "root", password="!")
+        for at, name in enumerate(names)
     }
-    User.objects.bulk_create(users.values())
-    User.groups.through.objects.bulk_create(
-        User.groups.through(user=users[name], group=groups[group]) for name, group in _MEMBERS.items()
-    )
+    insert([*users.values()])
+    insert([User.groups.through(user_id=users[name].pk, group_id=groups[group].pk) for name, group in _MEMBERS.items()])
     return People(**{name: Person(user=user) for name, user in users.items()}, nobody=Client())
