@@ -85,7 +85,6 @@ EXHAUSTIVE = (
     *("tests/engine/test_events.py::test_the_cap_", "tests/engine/test_expiry.py::test_whatever_happens_"),
     "tests/engine/test_dependencies_cut_off.py",
     "tests/engine/test_open_dependencies.py::test_wherever_the_connection_is_lost_",
-    "tests/engine/test_script_builder.py::test_what_is_committed_",
     *("tests/lake/test_damage.py::test_of_400_flipped_bits_", "tests/lake/test_files.py::test_no_flipped_bit_"),
     "tests/lake/test_views.py::test_the_files_that_count_",
     *("tests/engine/workflows/test_cut_off.py", "tests/engine/workflows/test_walk.py"),
