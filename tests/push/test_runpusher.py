@@ -9,13 +9,19 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
+import pytest_django
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from queues.engine import Engine, PublishOptions, list_pushers, publish, reclaim_ended, stats
 from queues.http_client import client_tls
+from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from tests.running.conftest import Site
 from tests.running.conftest import family as family
 from tests.running.conftest import site as site
@@ -27,6 +33,7 @@ from tests.support.waiting import wait_until
 from .sink import Answer, Sink, listening, never
 
 Start = Callable[..., subprocess.Popen[str]]
+AddEndpoint = Callable[..., None]
 JOBS = 2_000
 
 
@@ -55,20 +62,29 @@ def receiver(answer: Answer | None = None) -> Iterator[Sink]:
 
 
 @pytest.fixture
-def pushed(site: Site) -> Site:
-    """A site that may push to this machine."""
+def pushed(site: Site, settings: Any) -> Site:
+    """A site that may push to this machine, and reads the secrets that this process seals."""
+    settings.TASKQ_PUSH_ALLOWED_NETWORKS = [ip_network("127.0.0.0/8")]
     site.env["TASKQ_PUSH_ALLOWED_NETWORKS"] = "127.0.0.0/8"
+    site.env["SECRET_KEY"] = settings.SECRET_KEY
     return site
 
 
-def add_endpoint(site: Site, url: str, queue: str = "orders", **options: object) -> None:
-    code = (
-        "from queues.services.push.endpoints import EndpointOptions, save_endpoint\n"
-        f"options = EndpointOptions(**{ {'url': url, **options}!r})\n"
-        f"save_endpoint(pool='default', namespace='demo', queue={queue!r}, options=options)"
-    )
-    done = run_manage("shell", "-c", code, env=site.env)
-    assert done.returncode == 0, done.stderr
+@pytest.fixture
+def add_endpoint(pushed: Site, django_db_blocker: pytest_django.DjangoDbBlocker) -> Callable[..., None]:
+    """Writes an endpoint of the namespace `demo` to the site's database."""
+
+    def add(url: str, queue: str = "orders", **options: Any) -> None:
+        with django_db_blocker.unblock(), mock.patch.dict(connection.settings_dict, NAME=str(database_of(pushed))):
+            connection.close()
+            save_endpoint(pool="default", namespace="demo", queue=queue, options=EndpointOptions(url=url, **options))
+            connection.close()
+
+    return add
+
+
+def database_of(site: Site) -> Path:
+    return Path(site.env["TASKQ_DATA_DIR"]) / "taskq.sqlite3"
 
 
 def put(engine: Engine, jobs: int, queue: str = "orders") -> set[str]:
@@ -85,12 +101,14 @@ def counts(engine: Engine, queue: str = "orders") -> dict[str, int]:
     return {state.value: number for state, number in found.items() if number}
 
 
-def test_a_pusher_that_is_killed_under_load_loses_nothing(pushed: Site, start: Start) -> None:
+def test_a_pusher_that_is_killed_under_load_loses_nothing(
+    pushed: Site, add_endpoint: AddEndpoint, start: Start
+) -> None:
     engine = pushed.engine()
     keys = engine.queue("demo", "orders")
     with receiver() as sink:
         ids = put(engine, JOBS)
-        add_endpoint(pushed, sink.url, concurrency=50)
+        add_endpoint(sink.url, concurrency=50)
         first = start("runpusher")
         wait_until(lambda: len(sink.received) > 200, or_fail="nothing was delivered", timeout_s=30)
         first.kill()
@@ -106,11 +124,13 @@ def test_a_pusher_that_is_killed_under_load_loses_nothing(pushed: Site, start: S
         wait_until(lambda: {one.headers["webhook-id"] for one in list(sink.received)} == ids, or_fail="jobs are lost")
 
 
-def test_sigterm_drains_and_gives_back_what_takes_too_long(pushed: Site, start: Start) -> None:
+def test_sigterm_drains_and_gives_back_what_takes_too_long(
+    pushed: Site, add_endpoint: AddEndpoint, start: Start
+) -> None:
     engine = pushed.engine()
     with receiver(never) as sink:
         put(engine, 3)
-        add_endpoint(pushed, sink.url, concurrency=2)
+        add_endpoint(sink.url, concurrency=2)
         process = start("runpusher", "--drain=0.2")
         wait_until(lambda: sink.under_way == 2, or_fail="nothing was delivered", timeout_s=30)
         assert counts(engine) == {"ready": 1, "working": 2}
@@ -123,11 +143,11 @@ def test_sigterm_drains_and_gives_back_what_takes_too_long(pushed: Site, start: 
         assert counts(engine) == {"ready": 3}
 
 
-def test_the_second_signal_ends_it_at_once(pushed: Site, start: Start) -> None:
+def test_the_second_signal_ends_it_at_once(pushed: Site, add_endpoint: AddEndpoint, start: Start) -> None:
     engine = pushed.engine()
     with receiver(never) as sink:
         put(engine, 1)
-        add_endpoint(pushed, sink.url)
+        add_endpoint(sink.url)
         process = start("runpusher", "--drain=600")
         wait_until(lambda: sink.under_way == 1, or_fail="nothing was delivered", timeout_s=30)
         process.send_signal(signal.SIGTERM)
@@ -151,14 +171,14 @@ def test_it_says_that_it_lives(pushed: Site, start: Start, tmp_path: Path) -> No
     assert (beat.endpoints, dict(beat.queues)) == (0, {})
 
 
-def test_it_goes_on_while_the_database_is_away(pushed: Site, start: Start) -> None:
+def test_it_goes_on_while_the_database_is_away(pushed: Site, add_endpoint: AddEndpoint, start: Start) -> None:
     engine = pushed.engine()
     with receiver() as sink:
         put(engine, 1)
-        add_endpoint(pushed, sink.url)
+        add_endpoint(sink.url)
         start("runpusher")
         wait_until(lambda: counts(engine) == {}, or_fail="nothing was delivered", timeout_s=30)
-        database = sqlite3.connect(Path(pushed.env["TASKQ_DATA_DIR"]) / "taskq.sqlite3")
+        database = sqlite3.connect(database_of(pushed))
         database.execute("ALTER TABLE queues_pushendpoint RENAME TO away")
         database.commit()
         put(engine, 100)
