@@ -140,8 +140,13 @@ class Server:
 
     def worker_pids(self) -> set[int]:
         """Process ids of its workers, if they are processes of their own; its other children are none of ours."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return {int(pid) for pid in children if b"spawn_main" in _command_line(pid)}
+        return {pid for pid, line in self.children().items() if b"spawn_main" in line}
+
+    def children(self) -> dict[int, bytes]:
+        """Process ids and command lines of those that it has started itself, in whichever thread."""
+        lists = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        pids = [pid for each in lists for pid in each.read_text().split()]
+        return {int(pid): line for pid in pids if (line := _command_line(pid))}
 
     def log_lines(self) -> list[dict[str, Any]]:
         """What it logged, as far as it is JSON."""

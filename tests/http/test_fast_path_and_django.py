@@ -115,11 +115,10 @@ def play(servers: TwoServers) -> Play:
 
 
 def test_only_one_of_the_two_servers_has_a_fast_path(servers: TwoServers) -> None:
-    script = "from taskq_site.asgi import application; print(application._fast_path is not None)"
+    """It leaves the rest to a pages process; the other one serves everything itself."""
+    lines = {api.name: b" ".join(api.server.children().values()) for api in servers.both}
 
-    said = {api.name: api.site.manage("shell", "-v", "0", "-c", script).strip() for api in servers.both}
-
-    assert said == {"fast": "True", "django": "False"}
+    assert {name: b"servepages" in line for name, line in lines.items()} == {"fast": True, "django": False}
 
 
 @settings(generated, max_examples=500)
@@ -132,12 +131,13 @@ def test_wild_requests(servers: TwoServers, sent: Sent) -> None:
 @given(sent=fast_path_requests())
 def test_requests_of_the_fast_path_with_something_odd(servers: TwoServers, sent: Sent) -> None:
     play = Play(servers)
-    play.call("PUT /api/demo/{queue}", b"job")
+    if sent.method == "GET" or "{job" in sent.target:
+        play.call("PUT /api/demo/{queue}", b"job")
 
     play.send(sent)
 
 
-@settings(generated, max_examples=60)
+@settings(generated, max_examples=30)
 @given(story=st.lists(steps(), min_size=4, max_size=14))
 def test_stories_of_jobs(servers: TwoServers, story: list[Sent]) -> None:
     play = Play(servers)
