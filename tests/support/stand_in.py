@@ -2,8 +2,8 @@
 
 Run as a script: `stand_in.py PLAN --lake ... --out ... --run ID --date D`. PLAN is JSON: `report` (a directory with the
 files of a run, which are put in place as this run's), or `error` and `kind`, or `die`: "killed", "silent" (status 3,
-last words on standard error); `hang`: a file that is made when it waits for ever; `say`: lines to print first,
-`errors`: to standard error. Under a date it may say what is different on that day.
+last words on standard error); `hang`: a file that is made, with its process id in it, when it waits for ever; `say`:
+lines to print first, `errors`: to standard error. Under a date it may say what is different on that day.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def _do(plan: dict[str, Any], options: dict[str, str]) -> int:
             os.kill(os.getpid(), signal.SIGKILL)
         return 3
     if "hang" in plan:
-        Path(plan["hang"]).write_text(str(os.getpid()))
+        unfinished = Path(f"{plan['hang']}.unfinished")
+        unfinished.write_text(str(os.getpid()))
+        unfinished.rename(plan["hang"])  # whoever sees the file may read it
         signal.pause()
     if "error" in plan:
         print(json.dumps({"error": plan["error"], "kind": plan["kind"]}), flush=True)
