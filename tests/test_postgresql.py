@@ -18,14 +18,13 @@ AGAIN = (
 )
 
 LEFT_OUT = (
-    # About commands, files or a memory: no statement of theirs is executed by no other test.
+    # About commands, files or a memory: they execute no statement, and pass no value, that others do not.
     *(f"tests/metadata/test_{name}.py" for name in ("compression", "iceberg_export", "report_command")),
     *(f"tests/metadata/test_{name}.py" for name in ("spark_settings", "ttl_cache")),
     # What the relay does with rows is the same whatever it publishes with.
     "tests/sdk/django/outbox/test_http.py",
-    # Processes that take DATABASE_URL from those that start them, so they would do the same once more.
+    # It takes DATABASE_URL from the processes that it starts, so it would do the same once more.
     "tests/metadata/test_commands.py::test_a_process_starts_without_what_it_does_not_need",
-    "tests/metadata/test_authentication.py::test_another_process_refuses_a_revoked_token_",
 )
 
 

@@ -62,15 +62,15 @@ def roles_of(*, user: User) -> Mapping[tuple[str, str], Role]:
 
     At most NAMESPACES_MAX. Raises MetadataUnavailableError.
     """
-    return _read_roles(user, "1 = 1", {})
+    return _read_roles(user, "1 = 1", {}, limit=NAMESPACES_MAX)
 
 
 def places_of(*, user: User) -> list[tuple[str, str]]:
-    """Pool and name of each namespace that `user` may see, in order, at most NAMESPACES_MAX.
+    """Pool and name of each namespace that `user` may see, in order: less work than `roles_of` where there are many.
 
-    Raises MetadataUnavailableError.
+    At most NAMESPACES_MAX. Raises MetadataUnavailableError.
     """
-    return list(roles_of(user=user))
+    return [(pool, name) for pool, name, _ in _read_namespaces(user, "0", "1 = 1", {}, limit=NAMESPACES_MAX)]
 
 
 def roles_among(*, user: User, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Role]:
@@ -121,6 +121,7 @@ def check_sees_everything(user: User) -> None:
         raise RoleTooLowError
 
 
+# SQL that is written once: Django takes four times as long to build it as the database to run it (decision 129).
 _GRANTED_BY_GROUPS: Final = """
 SELECT queues_namespace_groups.namespace_id
 FROM queues_namespace_groups
@@ -141,22 +142,20 @@ EXISTS (
   AND auth_permission.codename IN ({codenames})
 )
 """
-"""Whether a permission counts in a namespace, as SQL: for Django to build it takes four times as long as to run it."""
 
 
 def _granted(codename: str) -> str:
     """The SQL of whether the user `%(user)s` has this permission in the namespace of a row."""
-    words = {"user": "%(user)s", "codenames": f"'{codename}'"}
-    by_groups, to_user = _GRANTED_BY_GROUPS.format(**words), _GRANTED_TO_USER.format(**words)
+    fields = {"user": "%(user)s", "codenames": f"'{codename}'"}
+    by_groups, to_user = _GRANTED_BY_GROUPS.format(**fields), _GRANTED_TO_USER.format(**fields)
     return f"(queues_namespace.id IN ({by_groups}) OR {to_user})"
 
 
-_SELECT_ROLES: Final = """
-SELECT queues_pool.name, queues_namespace.name, {role}
+_SELECT_NAMESPACES: Final = """
+SELECT queues_pool.name, queues_namespace.name, {column}
 FROM queues_namespace JOIN queues_pool ON queues_pool.id = queues_namespace.pool_id
 WHERE {visible} AND {condition}
 ORDER BY queues_pool.name, queues_namespace.name
-LIMIT {limit}
 """
 _ROLE: Final = f"""
 CASE
@@ -168,19 +167,33 @@ END
 _VISIBLE: Final = f"queues_namespace.id IN ({SHOWN_TO_USER % '%(user)s'})"
 
 
-def _read_roles(user: User, condition: str, values: Mapping[str, str]) -> dict[tuple[str, str], Role]:
+def _read_roles(
+    user: User, condition: str, values: Mapping[str, str], *, limit: int | None = None
+) -> dict[tuple[str, str], Role]:
     """The roles of `user` in the visible namespaces of which the SQL `condition` is true, which names `values`."""
+    role = str(Role.ADMIN.value) if sees_everything(user) else _ROLE
+    return {
+        (pool, name): Role(found) for pool, name, found in _read_namespaces(user, role, condition, values, limit=limit)
+    }
+
+
+def _read_namespaces(
+    user: User, column: str, condition: str, values: Mapping[str, str], *, limit: int | None
+) -> list[tuple[str, str, int]]:
+    """Pool, name and the SQL `column` of each."""
     if not user.is_active:
-        return {}
-    role, visible = (str(Role.ADMIN.value), "1 = 1") if sees_everything(user) else (_ROLE, _VISIBLE)
-    sql = _SELECT_ROLES.format(role=role, visible=visible, condition=condition, limit=NAMESPACES_MAX)
+        return []
+    visible = "1 = 1" if sees_everything(user) else _VISIBLE
+    sql = _SELECT_NAMESPACES.format(column=column, visible=visible, condition=condition)
+    if limit is not None:
+        sql += f"LIMIT {limit}"
 
     def read() -> list[tuple[str, str, int]]:
         with connection.cursor() as cursor:
             cursor.execute(sql, {"user": user.pk, **values})
             return list(cursor.fetchall())
 
-    return {(pool, name): Role(found) for pool, name, found in read_metadata(read)}
+    return read_metadata(read)
 
 
 def _placeholders(values: Collection[str]) -> str:
@@ -188,10 +201,10 @@ def _placeholders(values: Collection[str]) -> str:
 
 
 def _permitted(user: User, *codenames: str) -> Q:
-    words = {"user": "%s", "codenames": ", ".join(["%s"] * len(codenames))}
+    fields = {"user": "%s", "codenames": ", ".join(["%s"] * len(codenames))}
     values = [user.pk, *codenames]
-    through_group = RawSQL(_GRANTED_BY_GROUPS.format(**words), values)  # noqa: S611 - no value is in the text
-    own = RawSQL(_GRANTED_TO_USER.format(**words), values, output_field=BooleanField())  # noqa: S611
+    through_group = RawSQL(_GRANTED_BY_GROUPS.format(**fields), values)  # noqa: S611 - no value is in the text
+    own = RawSQL(_GRANTED_TO_USER.format(**fields), values, output_field=BooleanField())  # noqa: S611
     return Q(pk__in=through_group) | Q(own)
 
 

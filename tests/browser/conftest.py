@@ -96,10 +96,11 @@ def take_page(shared_pages: SharedPages, shop: Shop, watches: list[Watch]) -> It
     """Takes the page that tests share: `take_page("desktop")`, `take_page("phone")`. Signed in, by daylight.
 
     What lasts beyond a page load and is neither a cookie, nor stored, nor a route, nor emulated media takes a page of
-    `open_page`."""
+    `open_page`; a test removes its listeners."""
     taken: dict[str, tuple[Page, Watch]] = {}
 
     def take_one(width: str) -> Page:
+        assert width not in taken
         taken[width] = page, watch = shared_pages.take(shop, phone=width == "phone")
         watches.append(watch)
         return page

@@ -41,7 +41,9 @@ def new_page(
 
 
 class SharedPages:
-    """One page for each kind of screen and service, signed in. Between two tests it becomes as good as new."""
+    """One page for each kind of screen and service, signed in.
+
+    Between two tests it forgets cookies, storage, routes and media."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -68,7 +70,9 @@ class SharedPages:
         page.goto(AT_REST)
         page.evaluate("localStorage.clear(); sessionStorage.clear()")
         page.set_viewport_size(PHONE if phone else DESKTOP)
-        page.emulate_media(media="null", color_scheme="light", reduced_motion="reduce")
+        page.emulate_media(
+            media="null", color_scheme="light", reduced_motion="reduce", forced_colors="null", contrast="null"
+        )
         page.mouse.move(0, 0)
         self._free[shop.url, phone] = page, watch
 

@@ -106,6 +106,7 @@ def test_what_happens_is_seen_where_it_was_and_only_that_is_fetched(page: Page, 
     page.on("response", note_size)
     shop.take("fan-steps", ttr=600)  # one more works: the first, or one of those that it made ready
     expect(graph.locator(".node[data-state=working]")).to_have_count(1, timeout=SOON_MS)
+    page.remove_listener("response", note_size)
 
     assert middles_of(split, join) == places
     assert sizes

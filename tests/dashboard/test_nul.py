@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -24,7 +24,8 @@ def refusing() -> Iterator[None]:
     """A database that is as strict as PostgreSQL."""
 
     def execute(run: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        texts = [text for text in params or () if isinstance(text, str)]
+        values = params.values() if isinstance(params, Mapping) else params or ()
+        texts = [text for text in values if isinstance(text, str)]
         assert not any("\0" in text or "\\u0000" in text for text in texts), sql
         return run(sql, params, many, context)
 

@@ -11,8 +11,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from queues.models import Namespace, Pool
+from queues.services import permissions
 from queues.services.errors import NamespaceNotFoundError, RoleTooLowError
-from queues.services.permissions import Role, check_role, role_in, roles_among, roles_of
+from queues.services.permissions import Role, check_role, places_of, role_in, roles_among, roles_of
 
 OPERATE, ADMINISTER = "operate_queues", "administer_queues"
 
@@ -50,6 +51,30 @@ def test_permissions_of_a_group_that_the_namespace_is_shown_to_count(
     orders: Namespace, permissions: tuple[str, ...], expected: Role
 ) -> None:
     assert role(person("alice", group("shop", *permissions, sees=[orders]))) == expected
+
+
+@pytest.mark.parametrize("name", ["a\0b", "%s", "%(user)s", "o'rders", '"', "{x}", "订单"])
+def test_a_name_that_no_namespace_has_is_no_namespace(orders: Namespace, name: str) -> None:
+    """PostgreSQL cannot even be asked for the first one."""
+    alice = person("alice", group("shop", ADMINISTER, sees=[orders]))
+
+    with pytest.raises(NamespaceNotFoundError):
+        role_in(user=alice, pool="default", namespace=name)
+    with pytest.raises(NamespaceNotFoundError):
+        role_in(user=alice, pool=name, namespace=orders.name)
+    assert role(alice) == Role.ADMIN
+
+
+def test_what_is_named_is_found_however_many_namespaces_there_are(
+    orders: Namespace, default_pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permissions, "NAMESPACES_MAX", 2)
+    spaces = [Namespace.objects.create(pool=default_pool, name=name) for name in ("a", "b", "c")]
+    alice = person("alice", group("shop", OPERATE, sees=[orders, *spaces]))
+    places = [("default", one.name) for one in (orders, *spaces)]
+
+    assert roles_among(user=alice, places=places) == dict.fromkeys(places, Role.OPERATE)
+    assert [*roles_of(user=alice)] == places_of(user=alice) == sorted(places)[:2]
 
 
 def test_permissions_of_another_group_do_not_count(orders: Namespace, default_pool: Pool) -> None:

@@ -189,14 +189,13 @@ def test_it_goes_on_while_the_database_is_away(pushed: Site, add_endpoint: AddEn
 def test_a_file_of_authorities_that_cannot_be_read_is_named(pushed: Site, tmp_path: Path) -> None:
     missing, empty = tmp_path / "missing.pem", tmp_path / "empty.pem"
     empty.touch()
-    done = run_manage("runpusher", env=pushed.env | {"TASKQ_PUSH_CA_FILE": str(missing)})
+    done = run_manage("runpusher", env=pushed.env | {"TASKQ_PUSH_CA_FILE": str(empty)})
 
     assert done.returncode == 1
-    assert f"TASKQ_PUSH_CA_FILE {missing}: " in done.stderr
+    assert f"TASKQ_PUSH_CA_FILE {empty}: " in done.stderr
     assert "Traceback" not in done.stderr
-    for path in (missing, empty):
-        with pytest.raises(OSError, match=r"No such file|no certificate"):
-            client_tls(str(path))
+    with pytest.raises(OSError, match="No such file"):
+        client_tls(str(missing))
 
 
 @in_one_test("value", ["-1", "x", "nan", "99999"])

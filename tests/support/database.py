@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from django.test import TransactionTestCase
 from tests.support.once import made_once
 
 MIGRATED: Final = "migrated.sqlite3"
+LOCKED_TIMEOUT_S: Final = 20.0
 
 
 def url_of_database() -> str:
@@ -63,8 +65,16 @@ def _copied_back() -> Callable[[TransactionTestCase], None]:
     connection.connection.backup(kept)
 
     def put_back(_test: TransactionTestCase) -> None:
+        connection.close()  # a test may have left a cursor open, and SQLite copies over none
         connection.ensure_connection()
-        kept.backup(connection.connection)
+        deadline = time.monotonic() + LOCKED_TIMEOUT_S
+
+        def look_at_the_clock(_status: int, _left: int, _all: int) -> None:
+            """Python's `backup` would wait for ever for a connection that has locked the database."""
+            if time.monotonic() > deadline:
+                raise TimeoutError("another connection has the test database locked")
+
+        kept.backup(connection.connection, progress=look_at_the_clock)
 
     return put_back
 

@@ -178,6 +178,10 @@ def rows_of(model: type[Model], *names: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
+FOR_EVER, GONE = -1, -2
+"""What PTTL answers instead of a time."""
+
+
 @contextmanager
 def undone(redis_client: redis.Redis) -> Iterator[None]:
     """What is done inside is undone at the end: in the database, in Redis and in the memory of this process."""
@@ -195,8 +199,8 @@ def undone(redis_client: redis.Redis) -> Iterator[None]:
         with redis_client.pipeline(transaction=False) as writes:
             writes.flushall()
             for key, value, ttl in zip(keys, found[::2], found[1::2], strict=True):
-                if value is not None:
-                    writes.restore(key, max(ttl, 0), value)
+                if value is not None and ttl != GONE:
+                    writes.restore(key, 0 if ttl == FOR_EVER else max(ttl, 1), value)
             writes.execute()
         forget_everything()
         forget_recent()

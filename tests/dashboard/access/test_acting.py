@@ -49,16 +49,18 @@ def test_nobody_else_may_do_it_and_nothing_changes_until_an_owner_does_it(
 
 
 def nobody_else_may_do_it(shop: Premises, people: People, erin: Client, strict: Client, name: str, act: Act) -> None:
-    """Dave and Erin ask as scripts do: answers without a page, by the same checks."""
     bob, charlie, dave = people.bob.browser, people.charlie.browser, people.dave.browser
     to_stranger = 200 if act.charlie == 302 else act.charlie
 
-    pages = {"bob": bob, "charlie": charlie, "nobody": people.nobody, "alice, without a token": strict}
+    pages = {"bob": bob, "erin": erin, "charlie": charlie, "dave": dave, "nobody": people.nobody}
+    pages |= {"alice, without a token": strict}
     scripts = {"erin": erin, "charlie": charlie, "dave": dave, "nobody": people.nobody}
 
     assert {who: send(browser, shop, name, act) for who, browser in pages.items()} == {
         "bob": 403,
+        "erin": 403,
         "charlie": act.charlie,
+        "dave": act.charlie,
         "nobody": 302,
         "alice, without a token": 403,
     }

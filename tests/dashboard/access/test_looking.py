@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -50,8 +52,8 @@ def who_is_in_another_namespace_or_in_none_is_shown_nothing(shop: Premises, peop
     secrets = {*SECRETS, *shop.ids.values()} - {*query.values()}
 
     to_dave = page.charlie if page.dave is None else page.dave
-    requests = [(people.charlie, page.charlie, headers) for headers in ({}, LIVE, JSON)]
-    for person, status, headers in (*requests, (people.dave, to_dave, {})):
+    strangers = ((people.charlie, page.charlie), (people.dave, to_dave))
+    for (person, status), headers in product(strangers, ({}, LIVE, JSON)):
         answer = person.browser.get(url, query, headers=headers)
         told = text_of(answer).replace(url, "")  # the form that changes the language leads back to where one asked for
         assert answer.status_code == status

@@ -12,7 +12,7 @@ sys.modules["opentelemetry.sdk"] = None  # type: ignore[assignment]  # `import` 
 
 
 class NoPandas:
-    """Finds no pandas. Arrow takes None in `sys.modules` for a module."""
+    """Refuses pandas, also to who only asks whether it is there. Arrow takes None in `sys.modules` for a module."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
