@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -62,6 +63,7 @@ class Play:
 
     def __init__(self, servers: TwoServers) -> None:
         self._servers = servers
+        self._begun = time.monotonic()
         self.queue = f"d{next(_queues)}"
         self._ids: dict[str, list[str]] = {api.name: [] for api in servers.both}
         """Jobs that each server has published to it."""
@@ -70,8 +72,13 @@ class Play:
         """Send it through both, and require equal answers."""
         servers = self._servers
         one, other = servers.send(*(sent.to_bytes(self._names(api)) for api in servers.both))
+        took_ms = (time.monotonic() - self._begun) * 1_000
         found = difference(
-            (servers.fast, one), (servers.django, other), expects=sent.expects_continue, ends=_is_handed_over(sent)
+            (servers.fast, one),
+            (servers.django, other),
+            expects=sent.expects_continue,
+            ends=_is_handed_over(sent),
+            took_ms=took_ms,
         )
         assert found == "", f"{sent}: {found}"
         for answer in (one, other):
@@ -137,7 +144,7 @@ def test_requests_of_the_fast_path_with_something_odd(servers: TwoServers, sent:
     play.send(sent)
 
 
-@settings(generated, max_examples=30)
+@settings(generated, max_examples=60)
 @given(story=st.lists(steps(), min_size=4, max_size=14))
 def test_stories_of_jobs(servers: TwoServers, story: list[Sent]) -> None:
     play = Play(servers)

@@ -16,9 +16,8 @@ _MOMENTS = re.compile(
 _PLACE_BY_TIME = re.compile(rb'(?<="after":"dead:)\d{13}(?=:)|(?<="after":")\d{13}(?=/)')
 """A page of dead jobs ends at a time of death, one of workflows at a time of creation."""
 _NEW_SECRET = re.compile(rb'(?<="secret":")whsec_[A-Za-z0-9+/]{43}=(?=")')
-TOLERANCE_MS = 5_000.0
-"""A busy machine has let one of the two servers wait for more than two seconds."""
-_TOLERANCES = {b"ttl": 5.0}
+TOLERANCE_MS = 2_000.0
+_MS_IN_UNIT = {b"ttl": 1_000.0}
 _ZERO_IS_A_WORD = {b"ttl", b"due_ms", b"lease_end_ms"}
 _OF_AN_ANSWER = {"date", "server", "x-request-id", "content-length"}
 """The length is that of ids and numbers too; `flaw` holds it against the body."""
@@ -27,13 +26,18 @@ SANE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 
 
 def difference(
-    first: tuple[ApiServer, Answer], second: tuple[ApiServer, Answer], *, expects: bool = False, ends: bool = False
+    first: tuple[ApiServer, Answer],
+    second: tuple[ApiServer, Answer],
+    *,
+    expects: bool = False,
+    ends: bool = False,
+    took_ms: float = 0.0,
 ) -> str:
     """ "" if the answers are the same, else where they are not.
 
     `expects`: the request said `Expect: 100-continue` and yet sent its body. Whether the server reads what it refused,
     and thus keeps the connection, is then a matter of moments. `ends`: the first answer has to end its connection,
-    whatever the second one does.
+    whatever the second one does. `took_ms`: how long all has taken so far, by which their times may differ.
     """
     (api, one), (other_api, other) = first, second
     if one.status != other.status:
@@ -48,7 +52,7 @@ def difference(
     if masked != other_masked:
         return f"body {masked[:500]!r} and {other_masked[:500]!r}"
     for (name, value), (_, other_value) in zip(moments, other_moments, strict=True):
-        if not _close(name, value, other_value):
+        if not _close(name, value, other_value, TOLERANCE_MS + took_ms):
             return f"{name.decode()} {value} and {other_value}"
     return ""
 
@@ -101,7 +105,7 @@ def _mask(body: bytes) -> tuple[bytes, list[tuple[bytes, float]]]:
     return _NEW_SECRET.sub(b"new", _PLACE_BY_TIME.sub(b"0", _MOMENTS.sub(rb'"\1":0', body))), moments
 
 
-def _close(name: bytes, value: float, other: float) -> bool:
+def _close(name: bytes, value: float, other: float, tolerance_ms: float) -> bool:
     if name in _ZERO_IS_A_WORD and (value == 0) != (other == 0):
         return False
-    return abs(value - other) <= _TOLERANCES.get(name, TOLERANCE_MS)
+    return abs(value - other) * _MS_IN_UNIT.get(name, 1.0) <= tolerance_ms

@@ -20,7 +20,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from queues.engine import Engine, PublishOptions, list_pushers, publish, reclaim_ended, stats
-from queues.http_client import client_tls
 from queues.services.push.endpoints import EndpointOptions, save_endpoint
 from tests.running.conftest import Site
 from tests.running.conftest import family as family
@@ -187,15 +186,13 @@ def test_it_goes_on_while_the_database_is_away(pushed: Site, add_endpoint: AddEn
 
 
 def test_a_file_of_authorities_that_cannot_be_read_is_named(pushed: Site, tmp_path: Path) -> None:
-    missing, empty = tmp_path / "missing.pem", tmp_path / "empty.pem"
-    empty.touch()
-    done = run_manage("runpusher", env=pushed.env | {"TASKQ_PUSH_CA_FILE": str(empty)})
+    (tmp_path / "empty.pem").touch()
+    for path in (tmp_path / "missing.pem", tmp_path / "empty.pem"):
+        done = run_manage("runpusher", env=pushed.env | {"TASKQ_PUSH_CA_FILE": str(path)})
 
-    assert done.returncode == 1
-    assert f"TASKQ_PUSH_CA_FILE {empty}: " in done.stderr
-    assert "Traceback" not in done.stderr
-    with pytest.raises(OSError, match="No such file"):
-        client_tls(str(missing))
+        assert done.returncode == 1
+        assert f"TASKQ_PUSH_CA_FILE {path}: " in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @in_one_test("value", ["-1", "x", "nan", "99999"])

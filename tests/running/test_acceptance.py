@@ -22,7 +22,7 @@ import pytest
 from tests.running import consumer
 from tests.running.services import Service, start_service, stop_service
 
-JOBS = 2_500
+JOBS = 5_000
 BULK = 100
 CONSUMERS = 4
 TIMEOUT_S = 90.0

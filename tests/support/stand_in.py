@@ -41,7 +41,7 @@ def _do(plan: dict[str, Any], options: dict[str, str]) -> int:
     if "hang" in plan:
         unfinished = Path(f"{plan['hang']}.unfinished")
         unfinished.write_text(str(os.getpid()))
-        unfinished.rename(plan["hang"])  # whoever sees the file may read it
+        unfinished.rename(plan["hang"])  # complete as soon as it exists
         signal.pause()
     if "error" in plan:
         print(json.dumps({"error": plan["error"], "kind": plan["kind"]}), flush=True)
