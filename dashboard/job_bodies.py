@@ -31,7 +31,7 @@ JSON_DEPTH_MAX: Final = 200
 LAID_OUT_MAX: Final = 8 * SHOWN_BYTES
 """JSON that is deeper, or would be longer laid out (all indentation then), is shown as it came."""
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{},:]|[^\s\[\]{},:"]++')
+_TOKEN: Final = re.compile(r'"(?>[^"\\]++|\\.)*+"?|[\[\]{},:]|[^\s\[\]{},:"]++')
 """A string that does not end goes to the end of the text: else each quotation mark in it would be tried anew."""
 
 _ESCAPE: Final = re.compile(

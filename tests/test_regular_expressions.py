@@ -182,6 +182,19 @@ def scripts() -> Iterator[Expression]:
             yield Expression(f"{file.name}:{text.count(chr(10), 0, found.start()) + 1}", found[1], 0, anchored=False)
 
 
+ONE_CHARACTER: Final = {"ANY", "CATEGORY", "IN", "LITERAL", "NOT_LITERAL"}
+
+
+def goes_on_in_the_wrong_place(items: Any) -> bool:
+    """Whether it repeats something possessively (`(ab)*+`) that may match in part: behind that part, Python before
+    3.11.5 goes on (gh-100061). An atomic group (`(?>ab)*+`) matches wholly or not at all."""
+    if isinstance(items, tuple) and len(items) == 2 and items[0] is opcodes.POSSESSIVE_REPEAT:
+        _, _, repeated = items[1]
+        if len(repeated) != 1 or str(repeated[0][0]) not in ONE_CHARACTER | {"ATOMIC_GROUP"}:
+            return True
+    return isinstance(items, tuple | list | parser.SubPattern) and any(map(goes_on_in_the_wrong_place, items))
+
+
 def characters(pattern: str, flags: int) -> list[str]:
     """Characters that matter to a pattern: those that it names, one or two of each class, and one that is in none."""
     found: dict[str, None] = {}
@@ -270,6 +283,14 @@ def test_regular_expressions_take_linear_time() -> None:
     slow = {expression.place: next(slow_inputs(expression), None) for expression in found.values()}
 
     assert [f"{place}: {text}" for place, text in slow.items() if text] == []
+
+
+def test_regular_expressions_mean_the_same_to_every_python() -> None:
+    assert goes_on_in_the_wrong_place(parser.parse("x(?:a|(?:bc)?+)"))
+    assert not goes_on_in_the_wrong_place(parser.parse("[ab]*+(?>bc|d)*+e++(?:f|gh)*"))
+    wrong = [one.place for one in expressions() if goes_on_in_the_wrong_place(parser.parse(one.pattern, one.flags))]
+
+    assert wrong == []
 
 
 def test_routes_take_linear_time() -> None:

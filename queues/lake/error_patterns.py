@@ -41,7 +41,7 @@ _HEX: Final = "[0-9A-Fa-f]"
 _DIGIT: Final = "[0-9]"
 _WORD_END: Final = f"(?![{_WORD}])"
 
-EMAIL: Final = rf"(?<![{_WORD}.+-])[{_WORD}.+-]++@[{_WORD}-]++(?:\.[{_WORD}-]++)++"
+EMAIL: Final = rf"(?<![{_WORD}.+-])[{_WORD}.+-]++@[{_WORD}-]++(?>\.[{_WORD}-]++)++"
 EMAIL_PLACEHOLDER: Final = "<email>"
 
 # What follows the first digit or letter of each. A group tells which it is, and need not hold all of it. A UUID's last
@@ -110,7 +110,7 @@ PLACEHOLDERS: Final = (
 HEAD: Final = f"^(?:[^>]*+>){{{PLACEHOLDERS_MAX}}}"
 """A pattern up to its last placeholder, if it has as many as it may."""
 
-NUMBER_PARTS: Final = f"{NUMBER_PLACEHOLDER}(?:[.,]{NUMBER_PLACEHOLDER})++"
+NUMBER_PARTS: Final = f"{NUMBER_PLACEHOLDER}(?>[.,]{NUMBER_PLACEHOLDER})++"
 """A number of several runs of digits, of which one placeholder is left."""
 
 _EMAIL_RE: Final = re.compile(EMAIL)

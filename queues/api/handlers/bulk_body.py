@@ -46,11 +46,13 @@ NESTING: Final = 4
 _STEPS: Final = 4
 """Steps, of at most 0.3 ms each, between two looks at the clock."""
 
+# A group that is repeated possessively (`*+`) is atomic (`(?>...)`): else Python before 3.11.5 goes on behind what it
+# had seen of the group where that did not match (gh-100061).
 _SPACE: Final = rb"[ \t\n\r]*+"
 _CONTROL: Final = bytes(range(0x20))
-_CHARACTERS: Final = rb'(?:[ !#-\[\]-\xff]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))'
+_CHARACTERS: Final = rb'(?>[ !#-\[\]-\xff]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))'
 _STRING: Final = rb'"' + _CHARACTERS + rb'{0,32}+"'
-_NUMBER: Final = rb"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+"
+_NUMBER: Final = rb"-?+(?:0|[1-9][0-9]*+)(?>\.[0-9]++)?+(?>[eE][+-]?+[0-9]++)?+"
 _SCALAR: Final = rb"(?:" + _STRING + rb"|" + _NUMBER + rb"|true|false|null)"
 _MEMBER: Final = _STRING + _SPACE + rb":" + _SPACE
 
@@ -60,8 +62,8 @@ def _value(nesting: int) -> bytes:
     if not nesting:
         return _SCALAR
     inner = _value(nesting - 1) + _SPACE
-    array = rb"\[" + _SPACE + rb"(?:" + inner + rb"(?:," + _SPACE + rb"(?!\])|(?=\])))*+\]"
-    members = rb"\{" + _SPACE + rb"(?:" + _MEMBER + inner + rb"(?:," + _SPACE + rb"(?!\})|(?=\})))*+\}"
+    array = rb"\[" + _SPACE + rb"(?>" + inner + rb"(?:," + _SPACE + rb"(?!\])|(?=\])))*+\]"
+    members = rb"\{" + _SPACE + rb"(?>" + _MEMBER + inner + rb"(?:," + _SPACE + rb"(?!\})|(?=\})))*+\}"
     return rb"(?:" + _SCALAR + rb"|" + array + rb"|" + members + rb")"
 
 
@@ -113,8 +115,8 @@ def _compile() -> _Matchers:
     try:
         return _Matchers(
             value=re.compile(rb"(" + _VALUE + rb")" + _SPACE).match,
-            items=re.compile(rb"(?:" + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
-            members=re.compile(rb"(?:" + _MEMBER + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
+            items=re.compile(rb"(?>" + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
+            members=re.compile(rb"(?>" + _MEMBER + _VALUE + _SPACE + rb"," + _SPACE + rb")*+").match,
         )
     finally:
         sys.setswitchinterval(switch_interval_s)
