@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import redis
@@ -323,7 +325,7 @@ def test_a_database_that_is_away(servers: TwoServers, play: Play) -> None:
     databases = [api.site.data_dir / "taskq.sqlite3" for api in servers.both]
     hidden = [database.rename(database.with_suffix(".hidden")) for database in databases]
     for database in databases:
-        database.mkdir()  # a directory cannot be opened as a database, nor made into one
+        _put_directory_at(database)
     try:
         for api in servers.both:
             client = api.client
@@ -342,6 +344,14 @@ def test_a_database_that_is_away(servers: TwoServers, play: Play) -> None:
     assert {(answer.status, answer.header("retry-after")) for answer in unknown} == {(503, "1")}
     for api in servers.both:
         _wait_until_ready(api)
+
+
+def _put_directory_at(database: Path) -> None:
+    """A directory cannot be opened as a database, nor made into one; a server that looked just now made one."""
+    while True:
+        database.unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):
+            return database.mkdir()
 
 
 def _wait_until_ready(api: ApiServer) -> None:
