@@ -1,6 +1,6 @@
 # taskq: make run, make test, make check. Needs Python 3.11 or newer with pip, and make; nothing else.
 
-# A Python that was built without the compiler's optimizations, as pyenv builds it unless told otherwise, takes up to a
+# A Python that was compiled without optimisations, as pyenv builds it unless told otherwise, takes up to a
 # fifth longer for everything. The system's takes its place, if that will do.
 IS_SLOW := import sys, sysconfig; sys.exit(sys.base_prefix == "/usr" or "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "--enable-optimizations"))
 WILL_DO := import ensurepip, sys; sys.exit(sys.version_info < (3, 11))
