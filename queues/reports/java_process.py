@@ -108,6 +108,13 @@ def java_is_alive(after: Exception) -> bool:
     return process.poll() is None
 
 
+def remember_classes(session: SparkSession) -> None:
+    """Look up once what PySpark looks up in all of Spark's archives for each function of a query."""
+    jvm: Any = session.sparkContext._jvm
+    for name in ("functions", "PythonUtils"):
+        setattr(jvm, name, getattr(jvm, name))
+
+
 def java_times(session: SparkSession) -> dict[str, float]:
     """Seconds since the session's Java process began, and what it has spent on compiling and on collecting garbage.
 

@@ -25,7 +25,7 @@ from .connect import connect_session
 from .failures import BadSettingError, MasterUnreachableError
 from .java import find_java
 from .java_archive import MAKER_MEMORY, JavaArchive
-from .java_process import end_java, start_java
+from .java_process import end_java, remember_classes, start_java
 from .masters import check_answers
 
 T = TypeVar("T")
@@ -260,6 +260,7 @@ def spark_session(options: SparkOptions, *, scratch: Path) -> Iterator[SparkSess
     session: SparkSession | None = None
     try:
         session = SparkSession.Builder().master(options.master).appName("taskq reports").getOrCreate()
+        remember_classes(session)
         if not options.is_local:
             _await_executors(session, options)
         yield session
