@@ -32,8 +32,10 @@ SHARING = {"tests/browser/": "browser", "tests/reports/": "reports"}
 """Folders whose modules share what takes seconds to start: a service and a browser; a Spark."""
 
 CLUSTERS = tuple(f"tests/reports/test_{name}.py" for name in ("cluster", "connect", "stores"))
-CLUSTERS_VARIABLE = "TASKQ_TEST_CLUSTERS"
-"""Spark clusters, and stores that are downloaded: minutes of their own, so `make test-clusters` and CI run them."""
+"""Spark clusters, and stores that are downloaded: minutes of their own."""
+
+THOROUGH_VARIABLE = "TASKQ_TEST_CLUSTERS"
+"""Set by `make test-clusters`, which CI runs: it has the time for these, and for more examples."""
 
 ALONE = (
     *(f"tests/reports/test_{name}.py" for name in ("cluster", "command", "connect", "masters", "stores")),
@@ -132,7 +134,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make test-fast` leaves out, and what uses the database. The longest begin first, so that no process is
     left alone with them."""
     for item in items:
-        if item.nodeid.startswith(CLUSTERS) and not os.environ.get(CLUSTERS_VARIABLE):
+        if item.nodeid.startswith(CLUSTERS):
+            item.add_marker(pytest.mark.thorough)
+        if item.get_closest_marker("thorough") and not os.environ.get(THOROUGH_VARIABLE):
             item.add_marker(pytest.mark.skip(reason="run by `make test-clusters`"))
         if DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ())) or item.get_closest_marker("django_db"):
             item.add_marker(pytest.mark.database)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
 RunDay = Callable[..., dict[str, Any]]
 ReduceDay = Callable[..., None]
-
-IS_THOROUGH = bool(os.environ.get("TASKQ_TEST_CLUSTERS"))
-"""Whether `make test-clusters` runs, which has the time for more examples."""
 
 QUICK = {"spark.sql.shuffle.partitions": "2"}
 """There are few rows."""

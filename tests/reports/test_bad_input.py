@@ -33,7 +33,7 @@ from queues.reports.events import read_events
 from queues.reports.history import Output, backlog_before
 
 from . import expected
-from .conftest import IS_THOROUGH, RunDay
+from .conftest import RunDay
 from .made import event, ms, read_table, write_lake
 
 DAY: Final = "2026-03-29"
@@ -265,7 +265,7 @@ def test_of_400_flipped_bits_each_file_is_named_or_has_all_its_events_as_they_we
     assert histograms == expected.histograms(flipped_events() * left)
 
 
-@pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`")
+@pytest.mark.thorough
 def test_spark_reads_no_file_with_a_flipped_bit_otherwise_than_it_was_written(
     spark: SparkSession, tmp_path: Path
 ) -> None:

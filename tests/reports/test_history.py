@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from queues.lake.names import hour_dir
 
 from . import expected
-from .conftest import IS_THOROUGH, RunDay
+from .conftest import RunDay
 from .made import Event, event, ms, read_table, write_lake
 
 
@@ -301,7 +301,7 @@ def test_days_may_be_reported_in_any_order(reports: Reports) -> None:
         left = {key[:3]: backlog for key, backlog in found.items() if key[2] and key[3] is None}
 
 
-@pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`")
+@pytest.mark.thorough
 @settings(max_examples=3, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
 @given(st.permutations(DAYS[1:]).filter(lambda order: tuple(order) != ORDER))
 def test_days_may_be_reported_in_yet_other_orders(run_day: RunDay, reports: Reports, order: Sequence[str]) -> None:
@@ -327,7 +327,7 @@ def late_hours(draw: st.DrawFn) -> tuple[list[str], LateHours]:
     return order, late
 
 
-@pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`")
+@pytest.mark.thorough
 @settings(max_examples=4, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
 @given(late_hours().filter(lambda drawn: drawn[1].days & set(drawn[0][: drawn[1].reports])))
 def test_late_events_may_come_between_reports_in_any_order(

@@ -22,7 +22,7 @@ from queues.reports.local_tables import local_pools_with_gaps
 from tests.support.reports import figures, write_report
 
 from . import expected
-from .conftest import IS_THOROUGH, ReduceDay, RunDay
+from .conftest import ReduceDay, RunDay
 from .made import Event, ask_duckdb, event, ms, read_table, write_lake
 
 ZONES = {
@@ -289,7 +289,7 @@ def test_each_figure_of_a_local_day_is_what_its_events_say(both_ways: Report) ->
     check_report(BOTH_WAYS, both_ways)
 
 
-@pytest.mark.skipif(not IS_THOROUGH, reason="run by `make test-clusters`")
+@pytest.mark.thorough
 @pytest.mark.parametrize("which", EUROPE)
 def test_each_figure_of_a_local_day_is_what_its_events_say_also_of_one_that_has_begun(
     run_day: RunDay, reduce_day: ReduceDay, tmp_path: Path, which: str
