@@ -30,19 +30,19 @@ def masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[redis.Red
 
 
 @in_loop
-async def test_of_one_server(redis_url: str, redis_client: redis.Redis) -> None:
-    redis_client.config_set("maxmemory", 900_000_000)
-    try:
-        async with opened(redis_url) as engine:
+async def test_of_one_server(tmp_path: Path) -> None:
+    """Of one that no other test has clients of."""
+    with EmbeddedRedis(tmp_path, persistent=False) as server, redis.Redis.from_url(server.url) as client:
+        client.config_set("maxmemory", 900_000_000)
+        async with opened(server.url) as engine:
             before = await read_store_load(engine)
             await engine.run(publish(engine.queue("ns", "q"), [b"x" * 200_000] * 5))
             load = await read_store_load(engine)
-    finally:
-        redis_client.config_set("maxmemory", 0)
+        keys = client.dbsize()
 
     assert load.used_memory - before.used_memory > 900_000
     assert load.max_memory == 900_000_000
-    assert load.keys == redis_client.dbsize()
+    assert load.keys == keys
     assert load.connected_clients >= 2
     assert load.blocked_clients == 0
 
