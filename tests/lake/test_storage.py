@@ -50,6 +50,7 @@ def _far() -> Iterator[None]:
     fsspec.register_implementation("far", FarFileSystem, clobber=True)
     yield
     FarFileSystem.store.clear()
+    FarFileSystem.pseudo_dirs[:] = [""]
     FarFileSystem.clear_instance_cache()
 
 
