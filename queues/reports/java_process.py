@@ -26,6 +26,9 @@ _LOOK_S: Final = 0.02
 _STARTED_S: Final = 900.0
 """How long Java may take to say where it listens: it may have to download the packages that Spark is told to use."""
 
+OFTEN_NAMED: Final = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
+"""Classes that PySpark asks Java for with each function of a query, each column by its name, and each list of columns."""
+
 
 def start_java(command: Sequence[str], *, variables: Mapping[str, str]) -> None:
     """Start the Java process that the next session uses. `variables`: of its environment, besides ours.
@@ -109,9 +112,9 @@ def java_is_alive(after: Exception) -> bool:
 
 
 def remember_classes(session: SparkSession) -> None:
-    """Look up once what PySpark looks up in all of Spark's archives for each function of a query."""
+    """Have PySpark ask once for classes that it names often: Java looks for them in all archives of Spark each time."""
     jvm: Any = session.sparkContext._jvm
-    for name in ("functions", "PythonUtils"):
+    for name in OFTEN_NAMED:
         setattr(jvm, name, getattr(jvm, name))
 
 
