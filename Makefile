@@ -1,17 +1,19 @@
 # taskq: make run, make test, make check. Needs Python 3.11 or newer with pip, and make; nothing else.
 
 # A Python that was compiled without optimisations, as pyenv builds it unless told otherwise, takes up to a
-# fifth longer for everything. The system's takes its place, if that will do.
-IS_SLOW := import sys, sysconfig; sys.exit(sys.base_prefix == "/usr" or "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "--enable-optimizations"))
-WILL_DO := import ensurepip, sys; sys.exit(sys.version_info < (3, 11))
-DEFAULT_PYTHON := $(shell python3 -c '$(IS_SLOW)' 2>/dev/null && /usr/bin/python3 -c '$(WILL_DO)' 2>/dev/null && echo /usr/bin/python3 || echo python3)
+# fifth longer for everything. The system's of the same version takes its place, if there is one.
+INSTEAD := import sys, sysconfig; \
+	built = sysconfig.get_config_var("CONFIG_ARGS"); \
+	is_slow = sys.base_prefix != "/usr" and built and "--enable-optimizations" not in built; \
+	print("/usr/bin/python%d.%d" % sys.version_info[:2] if is_slow else "python3")
+DEFAULT_PYTHON := $(shell instead=$$(python3 -c '$(INSTEAD)') && "$$instead" -c 'import ensurepip' 2>/dev/null && echo "$$instead" || echo python3)
 PYTHON ?= $(DEFAULT_PYTHON)
 ARGS ?=
 
 # Each process of tests has its own Redis, database and data directory. With two, a third of two processors was idle.
 TEST_PROCESSES ?= 4
-# These wait for less, and each process more takes seconds to begin.
-FAST_PROCESSES ?= 3
+# Tests that start no processes wait for less, and each process more takes seconds to begin.
+FAST_PROCESSES = $(if $(filter file,$(origin TEST_PROCESSES)),3,$(TEST_PROCESSES))
 
 # One virtual environment per Python version, so that `make test PYTHON=python3.13` leaves the usual one alone.
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -42,7 +44,7 @@ test-fast: $(STAMP) ## Engine, services, operations of the API, pages without a 
 	$(BIN)/python -m pytest --numprocesses=$(FAST_PROCESSES) -m "not processes and not exhaustive" \
 		tests/engine tests/metadata tests/http tests/dashboard $(ARGS)
 
-test-clusters: $(STAMP) ## Reports on Spark clusters, in S3 and HDFS, whose servers Maven brings, and in more cases (TASKQ_TESTS_OFFLINE=1: those not)
+test-clusters: $(STAMP) ## Reports on Spark clusters, in S3 and HDFS, whose servers Maven brings, and more examples (TASKQ_TESTS_OFFLINE=1: nothing that is downloaded)
 	TASKQ_TEST_CLUSTERS=1 $(BIN)/python -m pytest --numprocesses=2 -m thorough tests/reports $(ARGS)
 
 screenshots: $(STAMP) ## A picture of every page in var/screenshots/

@@ -6,7 +6,7 @@
     python -m tests.mutation --tree DIRECTORY   the same faults in another checkout, by that checkout's tests
 
 Each fault is planted in a copy of the checkout's files, uncommitted ones included. The quick tests of the fault's area
-run first, then the other quick ones (those of `make test-fast`), then the slow ones in the same order. A fault counts
+run first, then the other quick ones, then the slow ones in the same order. A fault counts
 as found when a test fails, fails again when it runs alone, and passes alone without the fault. A test that does not is
 set aside, and the others go on. A fault that no test finds is reported as missed, with the line, for somebody to judge:
 some change nothing that anybody could notice.
@@ -59,7 +59,7 @@ MAX_SET_ASIDE: Final = 10
 
 QUICK: Final = "not processes and not exhaustive"
 SLOW: Final = "processes or exhaustive"
-"""What `make test-fast` runs, and what it leaves out (tests/conftest.py)."""
+"""By markers that tests/conftest.py gives."""
 
 LIKELY: Final = {
     "queues/engine/": "tests/engine",

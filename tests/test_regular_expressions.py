@@ -185,14 +185,14 @@ def scripts() -> Iterator[Expression]:
 ONE_CHARACTER: Final = {"ANY", "CATEGORY", "IN", "LITERAL", "NOT_LITERAL"}
 
 
-def goes_on_in_the_wrong_place(items: Any) -> bool:
+def has_unsafe_repetition(items: Any) -> bool:
     """Whether it repeats something possessively (`(ab)*+`) that may match in part: behind that part, Python before
     3.11.5 goes on (gh-100061). An atomic group (`(?>ab)*+`) matches wholly or not at all."""
     if isinstance(items, tuple) and len(items) == 2 and items[0] is opcodes.POSSESSIVE_REPEAT:
         _, _, repeated = items[1]
         if len(repeated) != 1 or str(repeated[0][0]) not in ONE_CHARACTER | {"ATOMIC_GROUP"}:
             return True
-    return isinstance(items, tuple | list | parser.SubPattern) and any(map(goes_on_in_the_wrong_place, items))
+    return isinstance(items, tuple | list | parser.SubPattern) and any(map(has_unsafe_repetition, items))
 
 
 def characters(pattern: str, flags: int) -> list[str]:
@@ -286,9 +286,9 @@ def test_regular_expressions_take_linear_time() -> None:
 
 
 def test_regular_expressions_mean_the_same_to_every_python() -> None:
-    assert goes_on_in_the_wrong_place(parser.parse("x(?:a|(?:bc)?+)"))
-    assert not goes_on_in_the_wrong_place(parser.parse("[ab]*+(?>bc|d)*+e++(?:f|gh)*"))
-    wrong = [one.place for one in expressions() if goes_on_in_the_wrong_place(parser.parse(one.pattern, one.flags))]
+    assert has_unsafe_repetition(parser.parse("x(?:a|(?:bc)?+)"))
+    assert not has_unsafe_repetition(parser.parse("[ab]*+(?>bc|d)*+e++(?:f|gh)*"))
+    wrong = [one.place for one in expressions() if has_unsafe_repetition(parser.parse(one.pattern, one.flags))]
 
     assert wrong == []
 

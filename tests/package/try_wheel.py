@@ -118,6 +118,7 @@ class Installed:
         """That of a user who has set nothing."""
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "JAVA_HOME") if name in os.environ}
         index = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
+        index.pop("PIP_NO_COMPILE", None)  # of CI; a newcomer's pip compiles
         proxies = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
         return {**kept, **index, **proxies, "HOME": str(self.home), "TASKQ_LAKE_EVERY_S": "1", **changes}
 
