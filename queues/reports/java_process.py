@@ -27,7 +27,7 @@ _STARTED_S: Final = 900.0
 """How long Java may take to say where it listens: it may have to download the packages that Spark is told to use."""
 
 OFTEN_NAMED: Final = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
-"""Classes that PySpark asks Java for with each function of a query, each column by its name, and each list of columns."""
+"""Classes that PySpark asks Java for with each function of a query, each named column, and each list of columns."""
 
 
 def start_java(command: Sequence[str], *, variables: Mapping[str, str]) -> None:

@@ -46,8 +46,8 @@ NESTING: Final = 4
 _STEPS: Final = 4
 """Steps, of at most 0.3 ms each, between two looks at the clock."""
 
-# A group that is repeated possessively (`*+`) is atomic (`(?>...)`). Where a repetition of another fails half-way, Python
-# before 3.11.5 does not go back to the end of the repetition before (gh-100061).
+# A group that is repeated possessively (`*+`) is atomic (`(?>...)`). Where a repetition of another fails half-way,
+# Python before 3.11.5 does not go back to the end of the repetition before (gh-100061).
 _SPACE: Final = rb"[ \t\n\r]*+"
 _CONTROL: Final = bytes(range(0x20))
 _CHARACTERS: Final = rb'(?>[ !#-\[\]-\xff]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))'
