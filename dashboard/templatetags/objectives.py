@@ -23,7 +23,7 @@ def burn(rates: BurnRates, window: str) -> str:
     if not rates.deliveries[window].total:
         return NOTHING
     rate = rates.rates[window]
-    return f"{rate:.0f}×" if rate >= MANY or rate == int(rate) else f"{rate:.1f}×"
+    return f"{rate:.0f}×" if rate >= MANY else f"{rate:.1f}".removesuffix(".0") + "×"
 
 
 @register.filter

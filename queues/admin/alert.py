@@ -29,17 +29,18 @@ class AlertChannelForm(forms.ModelForm):
         data: dict[str, Any] = super().clean() or {}
         if self.errors:
             return data
-        addresses, kinds = data["addresses"] or [], data["kinds"] or []
-        if not all(isinstance(one, str) for one in [*addresses, *kinds]):
-            raise forms.ValidationError(_("Addresses and kinds are lists of texts."))
+        for name in ("addresses", "kinds"):
+            data[name] = [] if data[name] is None else data[name]  # an empty field
+            if not isinstance(data[name], list) or not all(isinstance(one, str) for one in data[name]):
+                raise forms.ValidationError(_("Addresses and kinds are lists of texts."))
         try:
             check_channel(
                 ChannelOptions(
                     name=data["name"],
                     transport=self.instance.transport,
                     url=data["url"],
-                    addresses=tuple(addresses),
-                    kinds=tuple(kinds),
+                    addresses=tuple(data["addresses"]),
+                    kinds=tuple(data["kinds"]),
                     min_severity=data["min_severity"],
                 )
             )

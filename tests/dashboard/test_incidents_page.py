@@ -280,6 +280,11 @@ def test_an_operator_acknowledges_with_a_note_and_a_reader_does_not(
     (entry,) = Activity.objects.filter(action="incident_acknowledged")
     assert (entry.who, entry.namespace, entry.queue) == ("olga", SHOP, "orders")
 
+    assert post(people.olga.browser, f"{path}act", act="acknowledge", note="it takes a while") == 302
+    assert post(people.olga.browser, f"{path}act", act="acknowledge") == 302, "nothing is said twice"
+    changes = Incident.objects.get().changes.values_list("change", "note")
+    assert list(changes)[1:] == [("acknowledged", "restarting <b>billing</b>"), ("noted", "it takes a while")]
+
     assert post(people.alice.browser, f"{path}act", act="unacknowledge") == 302
     assert "1 critical" in page(people.bob.browser)
 
@@ -363,6 +368,9 @@ def test_the_secret_of_a_webhook_is_shown_once(people: People) -> None:
     pk = AlertChannel.objects.get().pk
     assert "whsec_" not in page(people.root.browser, f"/alerts/{pk}/")
     assert people.root.browser.post(f"/alerts/{pk}/", {**options, "enabled": "on"}).status_code == 302
+    part = people.root.browser.get(f"/alerts/{pk}/", headers={"X-Live": "1"}).text
+    assert part.lstrip().startswith("<div")
+    assert "Nothing was sent yet." in part
 
 
 @in_one_test(
@@ -378,8 +386,13 @@ def test_the_secret_of_a_webhook_is_shown_once(people: People) -> None:
 def test_what_cannot_be_saved_is_said_at_its_field(wrong: dict[str, str], words: str, people: People) -> None:
     options = {"name": "hook", "transport": "slack", "url": "https://hooks.example.org/x", "min_severity": "info"}
 
-    response = people.root.browser.post("/alerts/new", options | wrong)
+    assert people.root.browser.post("/alerts/new", options).status_code == 302
+    (saved,) = AlertChannel.objects.values()
 
-    assert response.status_code == 400
-    assert words in response.content.decode()
-    assert not AlertChannel.objects.exists()
+    for path in ("/alerts/new", f"/alerts/{saved['id']}/"):
+        response = people.root.browser.post(path, options | wrong)
+
+        assert response.status_code == 400, path
+        assert words in response.content.decode(), path
+    assert AlertChannel.objects.values().get() == saved
+    AlertChannel.objects.all().delete()

@@ -11,7 +11,9 @@ from django.utils import translation
 
 from dashboard.formatting import age, brief_duration, compact, duration, number, per_second
 from dashboard.sparkline import sparkline
+from dashboard.templatetags.objectives import burn, tone
 from dashboard.templatetags.taskq import when
+from queues.services.objectives.burn_rates import WINDOWS, BurnRates, Deliveries
 from tests.support.rows import in_one_test
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
@@ -117,3 +119,23 @@ def test_links_keep_the_other_filters() -> None:
     link = Template("{% load taskq %}{% query sort='dead' page=None %}").render(context)
 
     assert link == "?q=a%26b&amp;sort=dead"
+
+
+def burning(late: int, of: int = 1_000) -> BurnRates:
+    """In every window: `late` deliveries, of which one in a hundred may be."""
+    return BurnRates(target=0.99, deliveries=dict.fromkeys(WINDOWS, Deliveries(late, of)))
+
+
+@in_one_test(
+    ("late", "of", "text", "colour"),
+    [
+        (0, 0, "–", ""),
+        (0, 1_000, "0×", ""),
+        (5, 1_000, "0.5×", ""),
+        (30, 1_000, "3×", "warn"),
+        (144, 1_000, "14×", "bad"),
+        (2_345, 200_000, "1.2×", "warn"),
+    ],
+)
+def test_burn_rates(late: int, of: int, text: str, colour: str) -> None:
+    assert (burn(burning(late, of), "1h"), tone(burning(late, of))) == (text, colour)

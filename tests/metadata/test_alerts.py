@@ -23,15 +23,17 @@ from queues.models import (
     Namespace,
     Pool,
 )
-from queues.services.errors import InvalidArgumentError
-from queues.services.incidents.alerts import sending
-from queues.services.incidents.alerts.channels import ChannelOptions, save_channel, send_test
+from queues.services.errors import InvalidArgumentError, NamespaceNotFoundError
+from queues.services.incidents.alerts import channels, messages, sending
+from queues.services.incidents.alerts.channels import ChannelOptions, check_channel, save_channel, send_test
+from queues.services.incidents.alerts.messages import mail_text, subject_of
 from queues.services.incidents.alerts.queueing import SETTLE
 from queues.services.incidents.alerts.sending import ATTEMPTS_MAX, send_due_alerts
 from queues.services.incidents.findings import Finding, Look
 from queues.services.incidents.recording import RESOLVE_AFTER_LOOKS, record_look
 from queues.services.push.secrets import key_of
 from tests.support.http_sink import HttpSink, http_sink
+from tests.support.rows import in_one_test
 
 pytestmark = pytest.mark.django_db
 
@@ -249,6 +251,53 @@ def test_people_are_told_in_one_message_alike_ones_together(sink: HttpSink, root
     }
 
 
+def sent_of(kind: str, event: str = "opened", *, queue: str = "", size: int = 1_500) -> AlertDelivery:
+    """Of an incident that nobody has stored, to a channel of all namespaces."""
+    pool = "default" if kind != IncidentKind.REPORT_FAILED else ""
+    ended = NOW if event == "resolved" else None
+    incident = Incident(
+        kind=kind, pool=pool, namespace=queue and "shop", queue=queue, size=size, opened_at=NOW, resolved_at=ended
+    )
+    severity = "critical" if kind == IncidentKind.REDIS_AWAY else "warning"
+    return AlertDelivery(channel=AlertChannel(), incident=incident, event=event, severity=severity, size=size)
+
+
+def test_a_message_names_the_worst_first_counts_alike_ones_and_says_what_is_over() -> None:
+    queue_kinds = ("no_consumer", "too_slow", "jobs_dying", "leases_expiring", "paused", "objective_burn")
+    together = [sent_of(kind, queue=queue) for kind in queue_kinds for queue in ("a", "b")]
+    alone = [sent_of("redis_away"), sent_of("report_failed"), sent_of("pump_away", "resolved")]
+
+    text = mail_text([*together, *alone])
+
+    first, *lines = [line for line in text.splitlines() if line.startswith("- ")]
+    assert first == "- [Critical] Pool default: Redis does not answer."
+    assert lines[:6] == [
+        "- [Warning] 2 queues without consumers, 3,000 jobs",
+        "- [Warning] 2 queues are too slow, 3,000 jobs wait",
+        "- [Warning] 2 queues with dead letters, 3,000 jobs",
+        "- [Warning] 2 queues whose leases expire, 3,000 in the last 5 min",
+        "- [Warning] 2 paused queues, 3,000 jobs wait",
+        "- [Warning] Objective at risk: 2",
+    ]
+    assert lines[6].startswith("- [Warning] taskq: ")
+    assert lines[7].startswith("- [Resolved] Pool default: ")
+    assert text.count("Start Redis.") == 1, "what to do, of what is still so and stands alone"
+    assert "with the command runpump" not in text
+    assert subject_of([*together, *alone]) == "taskq: Critical: 14 incidents, 1 resolved"
+    assert subject_of(alone[2:]) == "taskq: 1 resolved"
+
+
+def test_a_message_has_so_many_lines_and_says_how_many_more_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "LINES_MAX", 2)
+
+    text = mail_text([sent_of("paused", queue="a"), sent_of("jobs_dying", queue="a"), sent_of("redis_away")])
+
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+    assert lines[0] == "- [Critical] Pool default: Redis does not answer."
+    assert lines[1].startswith("- [Warning] shop/a: ")
+    assert lines[2:] == ["- and 1 more"]
+
+
 def test_slacks_markup_is_escaped(sink: HttpSink, root: User, shop: Namespace) -> None:
     channel(root, sink.url, "slack")
     failed = Finding(
@@ -402,6 +451,41 @@ def test_addresses_that_are_not_public_are_refused(root: User, shop: Namespace) 
         channel(root, "http://127.0.0.1:8000/")
     with pytest.raises(InvalidArgumentError, match="invalid url"):
         channel(root, "ftp://example.org/")
+
+
+@in_one_test(
+    ("options", "words"),
+    [
+        ({"name": " "}, "invalid name: 1 to 100 characters"),
+        ({"name": "x" * 101}, "invalid name: 1 to 100 characters"),
+        ({"transport": "pigeon"}, "invalid transport: expected one of webhook, "),
+        ({"min_severity": "awful"}, "invalid severity: expected one of "),
+        ({"kinds": ("paused", "earthquake")}, "invalid kinds: each is one of no_consumer, "),
+        ({"transport": "email"}, "invalid addresses: 1 to "),
+        ({"transport": "email", "addresses": ("ops@example.org", "nobody")}, "nobody is no e-mail address"),
+    ],
+)
+def test_a_channel_that_makes_no_sense_is_refused_with_a_reason(options: dict[str, Any], words: str) -> None:
+    sound = {"name": "on call", "transport": "webhook", "url": "https://hooks.example.org/x"}
+
+    with pytest.raises(InvalidArgumentError, match=words):
+        check_channel(ChannelOptions(**sound | options))
+
+
+def test_a_namespace_has_room_for_so_many_channels(
+    root: User, shop: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "CHANNELS_MAX", 1)
+    url = "https://hooks.example.org/x"
+    kept, _ = channel(root, url, pool="default", namespace="shop")
+
+    with pytest.raises(InvalidArgumentError, match="there are 1 already"):
+        channel(root, url, pool="default", namespace="shop")
+    with pytest.raises(NamespaceNotFoundError):
+        channel(root, url, pool="default", namespace="gone")
+
+    channel(root, url)  # of all namespaces
+    assert list(AlertChannel.objects.filter(namespace=shop)) == [kept]
 
 
 def test_a_name_that_turns_out_to_be_private_is_refused_at_each_connection(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import threading
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from queues.embedded import Answer, EmbeddedRedis
+from queues.management.demo_incidents import SCENARIOS
 from queues.management.demo_outages import (
     BACK_DAYS,
     CannotSeedError,
@@ -20,6 +25,7 @@ from queues.management.demo_outages import (
 )
 from queues.models import IncidentKind, ReportDay, ReportState
 from queues.services.incident_watch.report_findings import look_at_reports
+from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -72,3 +78,38 @@ def test_no_report_that_there_is_is_made_to_fail() -> None:
     with pytest.raises(CannotSeedError, match="has a report"):
         fail_report(HERE)
     assert not ReportDay.objects.filter(state=ReportState.FAILED).exists()
+
+
+@in_one_test(
+    ("arguments", "words"),
+    [
+        (("--incident", "earthquake"), "there is no incident 'earthquake'; there are:\nno_consumer "),
+        (("--clear",), "--clear needs --incident"),
+        (("--incident", "no_consumer"), "http://127.0.0.1:1 cannot do it"),
+        (("--incident", "no_consumer", "--clear"), "http://127.0.0.1:1 cannot do it"),
+        ((), "TASKQ_URL is not set"),
+    ],
+)
+def test_the_command_says_what_it_cannot_do(
+    arguments: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKQ_TOKEN", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+    with pytest.raises(CommandError) as caught:
+        call_command("demo", *arguments, "--url", "http://127.0.0.1:1")
+
+    assert words in str(caught.value)
+
+
+def test_without_a_local_installation_it_says_how_to_start_one(tmp_path: Path, settings: Any) -> None:
+    settings.DATA_DIR = tmp_path
+
+    with pytest.raises(CommandError, match=f"no local installation in {tmp_path}: start one with `make run`"):
+        call_command("demo", "--incident", "no_consumer")
+
+
+def test_it_lists_the_incidents_that_can_be_made() -> None:
+    said = io.StringIO()
+
+    call_command("demo", "--list", stdout=said)
+
+    assert [line.split()[0] for line in said.getvalue().splitlines()] == list(SCENARIOS)

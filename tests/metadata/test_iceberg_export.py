@@ -84,6 +84,21 @@ def test_without_a_catalog_nights_export_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "iceberg").exists()
 
 
+def test_what_a_night_exports_and_leaves_out_is_logged(lake: Path, caplog: pytest.LogCaptureFixture) -> None:
+    victim = next((lake / f"date={DAYS[-1]}").rglob("*.parquet"))
+    victim.write_bytes(b"no Parquet")
+
+    with caplog.at_level(logging.INFO, logger="queues"):
+        export_recent_days(DAYS[1:])
+        export_recent_days(DAYS[1:])
+
+    exports = [record.__dict__ for record in caplog.records if record.__dict__.get("action") == "iceberg.export"]
+    (exported,) = [told for told in exports if told["levelname"] == "INFO"]  # nothing the second time
+    assert (exported["day"], exported["rows"], exported["files"]) == (str(DAYS[1]), 1, 1)
+    assert [told["file"] for told in exports if told["levelname"] == "WARNING"] == [f"file://{victim}"] * 2
+    assert days_in_table() == {str(DAYS[1])}
+
+
 def test_a_catalog_that_is_away_does_not_fail_the_night(caplog: pytest.LogCaptureFixture) -> None:
     with override_settings(TASKQ_ICEBERG_CATALOG="nowhere"), caplog.at_level(logging.ERROR):
         export_recent_days(DAYS)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from queues.engine import constants
 from queues.models import CatchUp, FireOutcome, Overlap, ScheduleKind
 from queues.services.errors import InvalidArgumentError
+from queues.services.schedules.checking import check_fields
 from queues.services.schedules.planning import GRACE_MS, KEY_TTL_MAX_S, KEY_TTL_MIN_S, Plan, plan_fires
 from queues.services.schedules.timing import Timing, check_cron, check_zone
+from queues.services.schedules.values import ScheduleFields
 from tests.support.rows import in_one_test
 
 MINUTE = 60_000
@@ -252,3 +256,40 @@ def test_years_of_missed_seconds_are_counted_up_to_a_hundred() -> None:
     assert datetime.fromtimestamp((done.fires[0].until_ms or 0) / 1000, UTC) == datetime(
         2025, 12, 31, 23, 59, 59, tzinfo=UTC
     )
+
+
+def fields(**changes: Any) -> ScheduleFields:
+    return ScheduleFields(**{"queue": "reports", "kind": ScheduleKind.CRON, "cron": "@daily", **changes})
+
+
+@in_one_test(
+    ("wrong", "words"),
+    [
+        ({"queue": "no/queue"}, "invalid queue: "),
+        ({"body": b"x" * (constants.BODY_MAX_BYTES + 1)}, "invalid body: body too large"),
+        ({"catch_up_max": 0}, "invalid catch_up_max: 1 to "),
+        ({"jitter_s": -1}, "invalid jitter: 0 to "),
+        ({"jitter_s": 10**9}, "invalid jitter: 0 to "),
+        ({"kind": ScheduleKind.ONCE}, "invalid at: expected a moment"),
+        ({"kind": ScheduleKind.ONCE, "at_ms": -1}, "invalid at: expected a moment"),
+        ({"kind": ScheduleKind.INTERVAL}, "invalid every: 1 to "),
+        ({"kind": ScheduleKind.INTERVAL, "interval_ms": 999}, "invalid every: 1 to "),
+        ({"kind": ScheduleKind.INTERVAL, "interval_ms": 5_000, "starts_ms": -1}, "invalid start: expected a moment"),
+        ({"zone": "Middle/Earth"}, "Middle/Earth"),
+    ],
+)
+def test_what_cannot_be_a_schedule_is_refused_by_the_name_of_its_field(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=words):
+        check_fields(fields(**wrong))
+
+
+def test_a_schedule_keeps_the_fields_of_its_kind_only() -> None:
+    mixed = {"cron": check_cron("@daily"), "interval_ms": 5_000, "starts_ms": 1, "at_ms": 2}
+    empty = {"cron": "", "interval_ms": None, "starts_ms": None, "at_ms": None}
+    by_kind = {"cron": ("cron",), "interval": ("interval_ms", "starts_ms"), "once": ("at_ms",)}
+
+    for kind in ScheduleKind:
+        checked = check_fields(fields(**mixed, kind=kind))
+        assert {name: getattr(checked, name) for name in mixed} == empty | {
+            name: mixed[name] for name in by_kind[kind.value]
+        }

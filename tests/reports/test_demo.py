@@ -12,11 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from django.core.management import CommandError, call_command
 
 from queues.lake.demo import DemoPlan, DemoThereError, demo_hours, write_demo
 from queues.lake.demo_shape import QUEUES
 from queues.lake.files import read_day
 from queues.lake.schema import NAMED_BY, arrow_schema
+from queues.lake.storage import LakeError
+from tests.support.rows import in_one_test
 
 from .made import ask_duckdb
 
@@ -89,3 +92,30 @@ def test_days_that_have_demo_data_are_refused(lake: Path) -> None:
     day = PLAN.first + timedelta(days=1)
     with pytest.raises(DemoThereError, match=f"{day}"):
         write_demo(str(lake), DemoPlan(first=day, days=1, jobs_per_day=10), tell=print)
+
+
+def test_a_day_that_cannot_be_written_whole_leaves_none_of_its_hours(tmp_path: Path) -> None:
+    (tmp_path / f"date={PLAN.first}").mkdir()
+    (tmp_path / f"date={PLAN.first}" / "hour=23").write_bytes(b"no directory")
+
+    with pytest.raises(LakeError, match="hour=23"):
+        write_demo(str(tmp_path), replace(PLAN, jobs_per_day=200), tell=lambda day, events: None)
+
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["hour=23"]
+
+
+@in_one_test(
+    ("arguments", "words"),
+    [
+        (("--days", "0"), "must be at least 1"),
+        (("--jobs-per-day", "0"), "must be at least 1"),
+        (("--days", "900000"), "no year 1 yet"),
+        (("--days", "9999999999"), "no year 1 yet"),
+        (("--days", "1", "--until", f"{PLAN.first}"), f"There is demo data of {PLAN.first} already"),
+    ],
+)
+def test_the_command_says_what_it_cannot_do(arguments: tuple[str, ...], words: str, lake: Path, settings: Any) -> None:
+    settings.TASKQ_LAKE_URL = str(lake)
+
+    with pytest.raises(CommandError, match=words):
+        call_command("demodata", *arguments)

@@ -35,8 +35,12 @@ class Command(BaseCommand):
         if days < 1 or jobs_per_day < 1:
             raise CommandError("--days and --jobs-per-day must be at least 1")
         last = until or datetime.now(UTC).date() - timedelta(days=1)
+        try:
+            first = last - timedelta(days=days - 1)
+        except OverflowError:
+            raise CommandError(f"{days:,} days before {last} there was no year 1 yet") from None
         plan = DemoPlan(
-            first=last - timedelta(days=days - 1),
+            first=first,
             days=days,
             jobs_per_day=jobs_per_day,
             seed=seed,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from queues.engine import InvalidArgumentError, WorkflowConflictError, WorkflowNotFoundError
+from queues.engine import InvalidArgumentError, WorkflowConflictError, WorkflowNotFoundError, constants
 from tests.support.rows import in_one_test
 
 from .shop import QUEUES, Shop, node
@@ -83,12 +85,38 @@ def test_a_workflow_that_is_not_there_is_not_found(shop: Shop) -> None:
         ([node("a", queue="no/queue")], 'node "a": queue name contains forbidden characters'),
         ([node("a", tries=0)], 'node "a": tries shouldn\'t be zero'),
         ([node("a", key="k")], 'node "a": a node has no key'),
+        ([node("a", body=b"x" * (constants.BODY_MAX_BYTES + 1))], 'node "a": body too large'),
+        ([node("a", ttl_ms=1_000, delay_ms=2_000)], 'node "a": ttl is shorter than delay'),
+        ([node("a", depends_on=("01ARZ3NDEKTSV4RRFFQ69G5FAV",))], 'node "a": a node has no depends_on but'),
+        (
+            [node("a", *[f"n{number}" for number in range(constants.NODE_DEPENDENCIES_MAX + 1)])],
+            'node "a": too many dependencies, cannot exceed',
+        ),
+        (
+            [node(f"n{number}", *[f"o{other}" for other in range(1_000)]) for number in range(11)],
+            "too many dependencies, a request cannot exceed 10000",
+        ),
         ([node(f"n{number}") for number in range(1_001)], "too many nodes, a request cannot exceed 1000"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_a_reason(shop: Shop, nodes: list[object], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         shop.create(*nodes)  # type: ignore[arg-type]
+    assert shop.engine.client.keys("*workflow*") == []
+
+
+@in_one_test(
+    ("options", "message"),
+    [
+        ({"name": "x" * 101}, "invalid name: expected up to 100 characters"),
+        ({"name": "of\nlines"}, "invalid name: expected up to 100 characters without control characters"),
+        ({"retention_ms": 59_999}, "invalid retention: it is 60 seconds or more"),
+        ({"retention_ms": (constants.SECONDS_MAX + 1) * 1_000}, "invalid retention"),
+    ],
+)
+def test_so_are_a_name_and_a_retention_that_cannot_be(shop: Shop, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        shop.create(node("a"), **options)
     assert shop.engine.client.keys("*workflow*") == []
 
 

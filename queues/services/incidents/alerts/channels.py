@@ -168,15 +168,19 @@ def check_channel(options: ChannelOptions) -> None:
     if not options.name.strip() or len(options.name) > NAME_MAX or "\0" in options.name:
         raise InvalidArgumentError(f"invalid name: 1 to {NAME_MAX} characters")
     if options.transport not in AlertTransport.values:
-        raise InvalidArgumentError("invalid transport")
+        raise InvalidArgumentError(f"invalid transport: expected {_one_of(AlertTransport.values)}")
     if options.min_severity not in IncidentSeverity.values:
-        raise InvalidArgumentError("invalid severity")
+        raise InvalidArgumentError(f"invalid severity: expected {_one_of(IncidentSeverity.values)}")
     if not set(options.kinds) <= set(IncidentKind.values):
-        raise InvalidArgumentError("invalid kinds")
+        raise InvalidArgumentError(f"invalid kinds: each is {_one_of(IncidentKind.values)}")
     if options.transport == AlertTransport.EMAIL:
         _check_addresses(options.addresses)
     else:
         check_url(options.url)
+
+
+def _one_of(values: Sequence[str]) -> str:
+    return f"one of {', '.join(values)}"
 
 
 def _check_addresses(addresses: Sequence[str]) -> None:

@@ -1,0 +1,71 @@
+"""Alert channels in the admin: what is saved there can be sent to, and who changed it is noted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from queues.models import Activity, AlertChannel
+from queues.services.incidents.alerts.channels import ChannelOptions, save_channel
+from tests.support.rows import in_one_test
+
+LIST = "/admin/queues/alertchannel/"
+SAVED: dict[str, Any] = {"url": "https://hooks.example.org/x", "kinds": ["paused"], "addresses": []}
+
+
+@pytest.fixture
+def channel(admin: Client) -> AlertChannel:
+    """A webhook for paused queues of all namespaces."""
+    options = ChannelOptions(name="on call", transport="webhook", url=SAVED["url"], kinds=("paused",))
+    saved = save_channel(user=User.objects.get(is_superuser=True), options=options)
+    return AlertChannel.objects.get(pk=saved.channel.pk)
+
+
+def save(browser: Client, channel: AlertChannel, **changes: str) -> str:
+    """Send the form with these changes; the page that follows."""
+    form = {"name": "on call", "url": SAVED["url"], "addresses": "[]", "kinds": '["paused"]', "min_severity": "warning"}
+    response = browser.post(f"{LIST}{channel.pk}/change/", {**form, "enabled": "on", **changes}, follow=True)
+    assert response.status_code == 200
+    return response.text
+
+
+def test_what_is_changed_is_saved_and_noted(admin: Client, channel: AlertChannel) -> None:
+    assert "was changed successfully" in save(admin, channel, kinds='["jobs_dying"]', url="https://hooks.example.org/y")
+
+    channel.refresh_from_db()
+    assert (channel.kinds, channel.url) == (["jobs_dying"], "https://hooks.example.org/y")
+    acts = Activity.objects.exclude(action="signed_in").order_by("pk").values_list("action", "target")
+    assert list(acts) == [("channel_created", "on call"), ("channel_changed", "on call")]
+
+
+@in_one_test(
+    ("wrong", "words"),
+    [
+        ({"url": "nonsense"}, "Url: it must begin with https://"),
+        ({"url": "http://10.0.0.1/"}, "10.0.0.1 is not a public address"),
+        ({"kinds": '["earthquake"]'}, "Kinds: each is one of no_consumer, "),
+        ({"kinds": "[1]"}, "are lists of texts"),
+        ({"kinds": "0"}, "are lists of texts"),
+        ({"kinds": "5"}, "are lists of texts"),
+        ({"kinds": '{"paused": 1}'}, "are lists of texts"),
+        ({"kinds": '"paused"'}, "are lists of texts"),
+        ({"addresses": "true"}, "are lists of texts"),
+        ({"kinds": '["paused"'}, "Enter a valid JSON"),
+        ({"name": ""}, "This field is required"),
+    ],
+)
+def test_what_cannot_be_sent_to_is_refused(
+    wrong: dict[str, str], words: str, admin: Client, channel: AlertChannel
+) -> None:
+    assert words in save(admin, channel, **wrong)
+
+    channel.refresh_from_db()
+    assert {field: getattr(channel, field) for field in SAVED} == SAVED
+
+
+def test_channels_are_made_on_the_dashboard_only(admin: Client, channel: AlertChannel) -> None:
+    assert admin.get(f"{LIST}add/").status_code == 403
+    assert "on call" in admin.get(LIST).text
