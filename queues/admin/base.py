@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
-from django.db.models import ForeignKey, Model, QuerySet
+from django.core.exceptions import ValidationError
+from django.db.models import ForeignKey, JSONField, Model, QuerySet
+from django.forms import JSONField as JSONFormField
 from django.forms import ModelChoiceField
+from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest
 
 from queues.models import Namespace
@@ -29,9 +32,26 @@ class Subject:
     target: str = ""
 
 
+class ShallowJSONField(JSONFormField):
+    """Refuses what is nested too deeply for Python to read, of which Django's field lets the RecursionError out."""
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return super().to_python(value)
+        except RecursionError:
+            raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": value}) from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        try:
+            return super().bound_data(data, initial)
+        except RecursionError:
+            return InvalidJSONInput(data)
+
+
 class AuditedAdmin(admin.ModelAdmin):
     """Notes what becomes of its rows. Names of changed fields are kept, values are not: one may be a password."""
 
+    formfield_overrides: ClassVar[dict[Any, Any]] = {JSONField: {"form_class": ShallowJSONField}}
     created_as: ActivityAction
     changed_as: ActivityAction
     deleted_as: ActivityAction

@@ -42,6 +42,14 @@ class ScheduleAdminForm(forms.ModelForm):
             self.fields["body_text"].disabled = True
             self.fields["body_text"].help_text = _("It is not text, and stays unchanged.")
 
+    def clean_attributes(self) -> dict[str, str] | None:
+        attributes = self.cleaned_data["attributes"]
+        if attributes is None:
+            return None
+        if not isinstance(attributes, dict) or not all(isinstance(text, str) for text in attributes.values()):
+            raise ValidationError(_('Expected names and texts, such as {"tenant": "acme"}.'))
+        return attributes or None
+
     def clean(self) -> dict[str, Any]:
         """Asks the rules of the API. With *Preview*, the next fires are said as an error of the form."""
         data = super().clean() or {}
@@ -75,7 +83,7 @@ class ScheduleAdminForm(forms.ModelForm):
             priority=data["priority"],
             backoff=data["backoff"],
             retention_s=data["retention_s"],
-            attributes=data["attributes"] or None,
+            attributes=data["attributes"],
             limit_key=data["limit_key"],
             catch_up=CatchUp(data["catch_up"]),
             catch_up_max=data["catch_up_max"],

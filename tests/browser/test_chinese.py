@@ -85,9 +85,13 @@ FOLDER: Final = "docs/data"
 CUT_FROM: Final = 20
 """A page cuts no name that is shorter."""
 
-_READ_QUEUES: Final = """() => [...document.querySelectorAll("a[href*='/queues/']")]
-  .map((link) => decodeURIComponent(new URL(link.getAttribute("href"), location.href).pathname)).join(" ")"""
-"""The queues that a page leads to."""
+_READ_QUEUES: Final = """() => [
+  ...[...document.querySelectorAll("a[href*='/queues/']")]
+    .map((link) => decodeURIComponent(new URL(link.getAttribute("href"), location.href).pathname)),
+  ...[...document.querySelectorAll(".chart-events a[href*='/incidents/']")]
+    .map((link) => /^[\\w.-]+(?=: )/.exec(link.textContent)?.[0] ?? ""),
+].join(" ")"""
+"""The queues that a page leads to, and whose incidents its charts list."""
 
 _READ_WORDS: Final = """() => {
   const data = `code, pre, .mono, .tq-mono, bdi, kbd, time, textarea, .menu-box form, .menu > summary, .crumbs *,

@@ -65,7 +65,8 @@ def test_namespaces_without_workflows_cost_no_queries(people: People) -> None:
 
     with CaptureQueriesContext(connection) as queries:
         shown = show_workflows(user=alice)
-    assert len({query["sql"] for query in queries}) == 2  # the namespaces, and the pool: once more after each second
+    # The namespaces and the pool; if a second passes meanwhile, whether the pool is still there.
+    assert 2 <= len({query["sql"] for query in queries}) <= 3 < NAMESPACES_TRIED
     assert (shown.namespace, len(shown.rows)) == (SHOP, 1)
     assert show_workflows(user=root).rows == ()  # the first that were tried have none
 

@@ -54,6 +54,7 @@ def test_what_is_changed_is_saved_and_noted(admin: Client, channel: AlertChannel
         ({"kinds": '"paused"'}, "are lists of texts"),
         ({"addresses": "true"}, "are lists of texts"),
         ({"kinds": '["paused"'}, "Enter a valid JSON"),
+        ({"kinds": "[" * 100_000}, "Enter a valid JSON"),
         ({"name": ""}, "This field is required"),
     ],
 )

@@ -8,6 +8,7 @@ from django.test import Client
 from queues.models import Activity, Namespace, Schedule
 from queues.services.schedules.editing import put_schedule
 from queues.services.schedules.values import ScheduleFields, ScheduleKind
+from tests.support.rows import in_one_test
 
 ADD = "/admin/queues/schedule/add/"
 
@@ -59,6 +60,41 @@ def test_nonsense_is_refused(admin: Client, form: dict[str, object]) -> None:
     assert "minute &quot;61&quot; cannot be read (0-59)" in page
     assert "Printable text of at most 64 bytes." in admin.post(ADD, form | {"limit_key": "ö" * 33}).text
     assert not Schedule.objects.exists()
+
+
+@in_one_test(
+    ("attributes", "words"),
+    [
+        ("5", "Expected names and texts"),
+        ("0", "Expected names and texts"),
+        ("[]", "Expected names and texts"),
+        ('"tenant"', "Expected names and texts"),
+        ('{"tenant": 7}', "Expected names and texts"),
+        ('{"tenant": "%s"}' % ("x" * 10_000), "attribute too long: tenant"),
+        ("{", "Enter a valid JSON."),
+        ('{"tenant": ' * 100_000, "Enter a valid JSON."),
+    ],
+)
+def test_attributes_that_are_none_are_refused(
+    admin: Client, form: dict[str, object], attributes: str, words: str
+) -> None:
+    response = admin.post(ADD, form | {"attributes": attributes})
+
+    assert response.status_code == 200
+    assert words in response.text
+    assert not Schedule.objects.exists()
+
+
+@in_one_test(
+    ("attributes", "saved"), [('{"tenant": "acme"}', {"tenant": "acme"}), ("{}", None), ("null", None), ("", None)]
+)
+def test_attributes_are_saved(
+    admin: Client, form: dict[str, object], attributes: str, saved: dict[str, str] | None
+) -> None:
+    assert admin.post(ADD, form | {"attributes": attributes}).status_code == 302
+
+    assert Schedule.objects.get().attributes == saved
+    Schedule.objects.all().delete()
 
 
 def test_one_of_code_is_only_looked_at(admin: Client, orders: Namespace) -> None:
