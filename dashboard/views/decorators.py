@@ -139,8 +139,9 @@ def done(request: HttpRequest, *, message: str, back: str, data: Mapping[str, An
         return JsonResponse({"message": message, **(data or {})})
     messages.success(request, message)
     wanted = request.POST.get("next", "")
-    stays = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return redirect(wanted if stays else back)
+    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    # What has no slash, `redirect` would take for the name of a route.
+    return redirect(wanted if is_ours and wanted.startswith("/") else back)
 
 
 def refuse(request: HttpRequest, error: TaskqError) -> HttpResponse:

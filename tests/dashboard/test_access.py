@@ -190,7 +190,12 @@ def test_an_action_that_is_done_leads_back_and_says_so(alice: Client) -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "taken"),
-    [("/dead/?queue=x", "/dead/?queue=x"), ("https://evil.example/", "/queues/"), ("//evil", "/queues/")],
+    [
+        ("/dead/?queue=x", "/dead/?queue=x"),
+        ("https://evil.example/", "/queues/"),
+        ("//evil", "/queues/"),
+        ("no-route", "/queues/"),
+    ],
 )
 def test_where_it_leads_is_on_this_site(alice: Client, wanted: str, taken: str) -> None:
     assert alice.post("/act", CONFIRMED | {"next": wanted})["Location"] == taken
