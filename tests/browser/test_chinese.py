@@ -96,13 +96,13 @@ _READ_QUEUES: Final = """() => [
 _READ_WORDS: Final = """() => {
   const data = `code, pre, .mono, .tq-mono, bdi, kbd, time, textarea, .menu-box form, .menu > summary, .crumbs *,
     #dead-rows td, .dead-groups tbody, tbody :is(th, td) a, .pools tbody :is(th, td) > :not(.pill), .what, svg.graph,
-    .field-description, .field-namespace, #recent-actions-module ul,
-    .selector`; // the last is a script of Django's admin, which has no Chinese
+    .field-description, .field-namespace, #recent-actions-module ul, .chart-events .k-pause + span,
+    .selector`; // who paused it; the last is a script of Django's admin, which has no Chinese
   const said = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
-    if (element.closest(data) || element.closest("script, style, template")) continue;
+    if (element.closest(data) || element.closest("script, style, template, noscript")) continue;
     said.push(walker.currentNode.nodeValue);
   }
   for (const element of document.querySelectorAll("[aria-label], [placeholder], [title], [data-label], [alt]")) {
@@ -113,7 +113,8 @@ _READ_WORDS: Final = """() => {
   for (const value of Object.values(document.getElementById("words")?.dataset ?? {})) said.push(value);
   return said.join("\\n");
 }"""
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,}")
+_WORD: Final = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]{2,}")
+"""None begins behind a digit: `1d12h` is a time."""
 
 
 def english_left(page: Page) -> list[str]:
