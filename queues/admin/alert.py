@@ -25,14 +25,16 @@ class AlertChannelForm(forms.ModelForm):
         model = AlertChannel
         fields = ["name", "url", "addresses", "kinds", "min_severity", "enabled"]
 
+    def clean_addresses(self) -> list[str]:
+        return _as_texts(self.cleaned_data["addresses"])
+
+    def clean_kinds(self) -> list[str]:
+        return _as_texts(self.cleaned_data["kinds"])
+
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         if self.errors:
             return data
-        for name in ("addresses", "kinds"):
-            data[name] = [] if data[name] is None else data[name]  # an empty field
-            if not isinstance(data[name], list) or not all(isinstance(one, str) for one in data[name]):
-                raise forms.ValidationError(_("Addresses and kinds are lists of texts."))
         try:
             check_channel(
                 ChannelOptions(
@@ -48,6 +50,14 @@ class AlertChannelForm(forms.ModelForm):
             words = str(error).removeprefix("invalid ")
             raise forms.ValidationError(f"{words[:1].upper()}{words[1:]}.", code="invalid_channel") from error
         return data
+
+
+def _as_texts(value: Any) -> list[str]:
+    """What was typed; None, of an empty field, is none."""
+    texts = [] if value is None else value
+    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+        raise forms.ValidationError(_('Expected a list of texts, such as ["one", "two"].'), code="invalid_list")
+    return texts
 
 
 @admin.register(AlertChannel)
