@@ -115,6 +115,7 @@ def test_severity_is_that_of_the_impact(seeded: None, page: Page) -> None:
 def test_an_incident_is_acknowledged_from_the_list_and_noted_on_its_page(seeded: None, page: Page) -> None:
     page.goto("/incidents/?state=open&q=webhooks")
     line = page.locator(".incident-list li").filter(has_text="webhooks")
+    expect(line).to_be_visible(timeout=SEEN_WITHIN_MS)
     line.get_by_role("button", name="Acknowledge").click()
     expect(line).to_contain_text("acknowledged by admin")
 
