@@ -133,14 +133,14 @@ def action(view: View[P]) -> View[P]:
 def done(request: HttpRequest, *, message: str, back: str, data: Mapping[str, Any] | None = None) -> HttpResponse:
     """The answer to an action: JSON `{"message", **data}` for a script, else a redirect to a page that says so.
 
-    `back` is where to go; a field `next` of the form that stays on this site comes first.
+    `back` is where to go, unless the form's field `next` is a path of this site.
     """
     if wants_json(request):
         return JsonResponse({"message": message, **(data or {})})
     messages.success(request, message)
     wanted = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    # What has no slash, `redirect` would take for the name of a route.
+    # `redirect` takes a text without a slash for the name of a route.
     return redirect(wanted if is_ours and wanted.startswith("/") else back)
 
 

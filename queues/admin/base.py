@@ -5,17 +5,15 @@ Staff who are no superusers see the namespaces of their groups and what belongs 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
-from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey, JSONField, Model, QuerySet
-from django.forms import JSONField as JSONFormField
 from django.forms import ModelChoiceField
-from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest
 
 from queues.models import Namespace
@@ -32,26 +30,23 @@ class Subject:
     target: str = ""
 
 
-class ShallowJSONField(JSONFormField):
-    """Refuses what is nested too deeply for Python to read, of which Django's field lets the RecursionError out."""
+class ReadableJSON(json.JSONDecoder):
+    """Says that it is no JSON also of what Python cannot read or a database cannot hold, which Django's field does not
+    expect: deep nesting, numbers of thousands of digits, lone surrogates."""
 
-    def to_python(self, value: Any) -> Any:
+    def decode(self, s: str, *args: Any) -> Any:
         try:
-            return super().to_python(value)
-        except RecursionError:
-            raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": value}) from None
-
-    def bound_data(self, data: Any, initial: Any) -> Any:
-        try:
-            return super().bound_data(data, initial)
-        except RecursionError:
-            return InvalidJSONInput(data)
+            value = super().decode(s, *args)
+            json.dumps(value, ensure_ascii=False).encode()
+        except (RecursionError, ValueError):
+            raise json.JSONDecodeError("cannot be read", "", 0) from None
+        return value
 
 
 class AuditedAdmin(admin.ModelAdmin):
     """Notes what becomes of its rows. Names of changed fields are kept, values are not: one may be a password."""
 
-    formfield_overrides: ClassVar[dict[Any, Any]] = {JSONField: {"form_class": ShallowJSONField}}
+    formfield_overrides: ClassVar[dict[Any, Any]] = {JSONField: {"decoder": ReadableJSON}}
     created_as: ActivityAction
     changed_as: ActivityAction
     deleted_as: ActivityAction

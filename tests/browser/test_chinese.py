@@ -90,14 +90,16 @@ _READ_QUEUES: Final = """() => [
     .map((link) => decodeURIComponent(new URL(link.getAttribute("href"), location.href).pathname)),
   ...[...document.querySelectorAll(".chart-events a[href*='/incidents/']")]
     .map((link) => /^[\\w.-]+(?=: )/.exec(link.textContent)?.[0] ?? ""),
+  ...[...document.querySelectorAll(".chart-events .k-pause + span")]
+    .map((title) => document.querySelector(".bar-side .menu > summary")?.textContent ?? ""),
 ].join(" ")"""
-"""The queues that a page leads to, and whose incidents its charts list."""
+"""The queues that a page leads to, and whose incidents its charts list; of pauses who began them, who has signed in."""
 
 _READ_WORDS: Final = """() => {
   const data = `code, pre, .mono, .tq-mono, bdi, kbd, time, textarea, .menu-box form, .menu > summary, .crumbs *,
     #dead-rows td, .dead-groups tbody, tbody :is(th, td) a, .pools tbody :is(th, td) > :not(.pill), .what, svg.graph,
-    .field-description, .field-namespace, #recent-actions-module ul, .chart-events .k-pause + span,
-    .selector`; // who paused it; the last is a script of Django's admin, which has no Chinese
+    .field-description, .field-namespace, #recent-actions-module ul,
+    .selector`; // the last is a script of Django's admin, which has no Chinese
   const said = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
@@ -113,14 +115,16 @@ _READ_WORDS: Final = """() => {
   for (const value of Object.values(document.getElementById("words")?.dataset ?? {})) said.push(value);
   return said.join("\\n");
 }"""
-_WORD: Final = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]{2,}")
-"""None begins behind a digit: `1d12h` is a time."""
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,}")
+_TIME: Final = re.compile(r"\b(?:\d+[dhms])+\b", re.ASCII)
+"""As people type it: `1d12h`."""
 
 
 def english_left(page: Page) -> list[str]:
     """Latin words of three letters and more that the page says of itself; what it shows of the data is left out."""
     queues = set(_WORD.findall(page.evaluate(_READ_QUEUES) + _queues_of_report(page)))
-    left = set(_WORD.findall(page.evaluate(_READ_WORDS).replace(FOLDER, ""))) - ALLOWED - queues
+    said = _TIME.sub("", page.evaluate(_READ_WORDS).replace(FOLDER, ""))
+    left = set(_WORD.findall(said)) - ALLOWED - queues
     return sorted(word for word in left if not any(_is_cut_from(word, name) for name in queues))
 
 

@@ -65,8 +65,9 @@ def test_namespaces_without_workflows_cost_no_queries(people: People) -> None:
 
     with CaptureQueriesContext(connection) as queries:
         shown = show_workflows(user=alice)
-    # The namespaces and the pool; if a second passes meanwhile, whether the pool is still there.
-    assert 2 <= len({query["sql"] for query in queries}) <= 3 < NAMESPACES_TRIED
+    # The namespaces and the pool; whether the pool is still there is asked if a second passes meanwhile.
+    asked = {query["sql"] for query in queries if not query["sql"].startswith('SELECT "queues_pool"."name" AS "name"')}
+    assert len(asked) == 2
     assert (shown.namespace, len(shown.rows)) == (SHOP, 1)
     assert show_workflows(user=root).rows == ()  # the first that were tried have none
 

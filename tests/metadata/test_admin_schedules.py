@@ -73,6 +73,7 @@ def test_nonsense_is_refused(admin: Client, form: dict[str, object]) -> None:
         ('{"tenant": "%s"}' % ("x" * 10_000), "attribute too long: tenant"),
         ("{", "Enter a valid JSON."),
         ('{"tenant": ' * 100_000, "Enter a valid JSON."),
+        ('{"tenant": "\\ud800"}', "Enter a valid JSON."),
     ],
 )
 def test_attributes_that_are_none_are_refused(

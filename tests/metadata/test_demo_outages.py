@@ -94,14 +94,19 @@ def test_the_command_says_what_it_cannot_do(
     arguments: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TASKQ_TOKEN", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+    for name in ("TASKQ_URL", "TASKQ_NAMESPACE"):
+        monkeypatch.delenv(name, raising=False)
     with pytest.raises(CommandError) as caught:
         call_command("demo", *arguments, "--url", "http://127.0.0.1:1")
 
     assert words in str(caught.value)
 
 
-def test_without_a_local_installation_it_says_how_to_start_one(tmp_path: Path, settings: Any) -> None:
+def test_without_a_local_installation_it_says_how_to_start_one(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.DATA_DIR = tmp_path
+    monkeypatch.delenv("TASKQ_TOKEN", raising=False)
 
     with pytest.raises(CommandError, match=f"no local installation in {tmp_path}: start one with `make run`"):
         call_command("demo", "--incident", "no_consumer")

@@ -109,8 +109,8 @@ def test_a_day_that_cannot_be_written_whole_leaves_none_of_its_hours(tmp_path: P
     [
         (("--days", "0"), "must be at least 1"),
         (("--jobs-per-day", "0"), "must be at least 1"),
-        (("--days", "900000"), "no year 1 yet"),
-        (("--days", "9999999999"), "no year 1 yet"),
+        (("--days", "900000"), "before the year 1"),
+        (("--days", "9999999999"), "before the year 1"),
         (("--days", "1", "--until", f"{PLAN.first}"), f"There is demo data of {PLAN.first} already"),
     ],
 )

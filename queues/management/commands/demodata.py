@@ -38,7 +38,7 @@ class Command(BaseCommand):
         try:
             first = last - timedelta(days=days - 1)
         except OverflowError:
-            raise CommandError(f"{days:,} days before {last} there was no year 1 yet") from None
+            raise CommandError(f"--days {days:,} reaches back before the year 1") from None
         plan = DemoPlan(
             first=first,
             days=days,
