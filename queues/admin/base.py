@@ -32,14 +32,17 @@ class Subject:
 
 class ReadableJSON(json.JSONDecoder):
     """Says that it is no JSON also of what Python cannot read or a database cannot hold, which Django's field does not
-    expect: deep nesting, numbers of thousands of digits, lone surrogates."""
+    expect: deep nesting, numbers of thousands of digits, lone surrogates, NUL."""
 
     def decode(self, s: str, *args: Any) -> Any:
         try:
             value = super().decode(s, *args)
-            json.dumps(value, ensure_ascii=False).encode()
+            written = json.dumps(value, ensure_ascii=False)
+            written.encode()
         except (RecursionError, ValueError):
             raise json.JSONDecodeError("cannot be read", "", 0) from None
+        if "\\u0000" in written.replace("\\\\", ""):
+            raise json.JSONDecodeError("PostgreSQL takes no NUL", "", 0)
         return value
 
 

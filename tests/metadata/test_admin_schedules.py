@@ -74,6 +74,7 @@ def test_nonsense_is_refused(admin: Client, form: dict[str, object]) -> None:
         ("{", "Enter a valid JSON."),
         ('{"tenant": ' * 100_000, "Enter a valid JSON."),
         ('{"tenant": "\\ud800"}', "Enter a valid JSON."),
+        ('{"tenant": "\\u0000"}', "Enter a valid JSON."),
     ],
 )
 def test_attributes_that_are_none_are_refused(
@@ -87,7 +88,14 @@ def test_attributes_that_are_none_are_refused(
 
 
 @in_one_test(
-    ("attributes", "saved"), [('{"tenant": "acme"}', {"tenant": "acme"}), ("{}", None), ("null", None), ("", None)]
+    ("attributes", "saved"),
+    [
+        ('{"tenant": "acme"}', {"tenant": "acme"}),
+        ('{"a": "\\\\u0000"}', {"a": "\\u0000"}),
+        ("{}", None),
+        ("null", None),
+        ("", None),
+    ],
 )
 def test_attributes_are_saved(
     admin: Client, form: dict[str, object], attributes: str, saved: dict[str, str] | None
