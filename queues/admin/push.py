@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queues.engine.errors import InvalidArgumentError
 from queues.models import PushEndpoint
+from queues.models.validators import validate_push_headers
 from queues.services.activity import ActivityAction
 from queues.services.push.endpoints import check_url, new_entry
 from queues.services.push.secrets import key_of, new_secret
@@ -41,7 +42,11 @@ class PushEndpointForm(forms.ModelForm):
         return url
 
     def clean_headers(self) -> dict[str, str]:
-        return self.cleaned_data["headers"] or {}
+        headers = self.cleaned_data["headers"]
+        if headers is None:  # an empty field
+            return {}
+        validate_push_headers(headers)  # the model's fields ask no validator about "" and []
+        return headers
 
 
 @admin.register(PushEndpoint)

@@ -85,7 +85,7 @@ FOLDER: Final = "docs/data"
 CUT_FROM: Final = 20
 """A page cuts no name that is shorter."""
 
-_READ_QUEUES: Final = """() => [
+_READ_NAMES: Final = """() => [
   ...[...document.querySelectorAll("a[href*='/queues/']")]
     .map((link) => decodeURIComponent(new URL(link.getAttribute("href"), location.href).pathname)),
   ...[...document.querySelectorAll(".chart-events a[href*='/incidents/']")]
@@ -93,7 +93,7 @@ _READ_QUEUES: Final = """() => [
   ...[...document.querySelectorAll(".chart-events .k-pause + span")]
     .map((title) => document.querySelector(".bar-side .menu > summary")?.textContent ?? ""),
 ].join(" ")"""
-"""The queues that a page leads to, and whose incidents its charts list; of pauses who began them, who has signed in."""
+"""The queues that a page links to or whose incidents it lists, and the user who is signed in where it lists pauses."""
 
 _READ_WORDS: Final = """() => {
   const data = `code, pre, .mono, .tq-mono, bdi, kbd, time, textarea, .menu-box form, .menu > summary, .crumbs *,
@@ -122,10 +122,10 @@ _TIME: Final = re.compile(r"\b(?:\d+[dhms])+\b", re.ASCII)
 
 def english_left(page: Page) -> list[str]:
     """Latin words of three letters and more that the page says of itself; what it shows of the data is left out."""
-    queues = set(_WORD.findall(page.evaluate(_READ_QUEUES) + _queues_of_report(page)))
+    names = set(_WORD.findall(page.evaluate(_READ_NAMES) + _queues_of_report(page)))
     said = _TIME.sub("", page.evaluate(_READ_WORDS).replace(FOLDER, ""))
-    left = set(_WORD.findall(said)) - ALLOWED - queues
-    return sorted(word for word in left if not any(_is_cut_from(word, name) for name in queues))
+    left = set(_WORD.findall(said)) - ALLOWED - names
+    return sorted(word for word in left if not any(_is_cut_from(word, name) for name in names))
 
 
 def _is_cut_from(word: str, name: str) -> bool:

@@ -213,7 +213,11 @@ def test_the_admin_makes_an_endpoint_and_shows_its_secret_once(people: People) -
     }
     refused = browser.post("/admin/queues/pushendpoint/add/", form).text
     assert "127.0.0.1 is not a public address." in refused
-    for headers, said in (('{"Host": "x"}', "set by taskq itself"), ("[1]", "object of names"), ("{", "valid JSON")):
+    for headers, said in (
+        ('{"Host": "x"}', "set by taskq itself"),
+        *((wrong, "object of names") for wrong in ("[1]", "[]", "false", '""', "0")),
+        *((wrong, "valid JSON") for wrong in ("{", "[" * 100_000, '{"X-A": "\\ud800"}')),
+    ):
         wrong = form | {"url": "https://hooks.example/", "headers": headers}
         assert said in browser.post("/admin/queues/pushendpoint/add/", wrong).text, headers
 
