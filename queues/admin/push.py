@@ -42,7 +42,7 @@ class PushEndpointForm(forms.ModelForm):
         return url
 
     def clean_headers(self) -> dict[str, str]:
-        headers = self.cleaned_data["headers"]
+        headers: dict[str, str] | None = self.cleaned_data["headers"]
         if headers is None:  # an empty field
             return {}
         validate_push_headers(headers)  # the model's fields ask no validator about "" and []
