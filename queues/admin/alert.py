@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.engine.errors import InvalidArgumentError
 from queues.models import AlertChannel
 from queues.services.activity import ActivityAction
-from queues.services.incidents.alerts.channels import ChannelOptions, check_channel
+from queues.services.incidents.alerts.channels import ChannelOptions, check_channel, write_options
 
 from .base import ScopedAdmin, Subject
 
@@ -36,20 +36,24 @@ class AlertChannelForm(forms.ModelForm):
         if self.errors:
             return data
         try:
-            check_channel(
-                ChannelOptions(
-                    name=data["name"],
-                    transport=self.instance.transport,
-                    url=data["url"],
-                    addresses=tuple(data["addresses"]),
-                    kinds=tuple(data["kinds"]),
-                    min_severity=data["min_severity"],
-                )
-            )
+            check_channel(self.options())
         except InvalidArgumentError as error:
             words = str(error).removeprefix("invalid ")
             raise forms.ValidationError(f"{words[:1].upper()}{words[1:]}.", code="invalid_channel") from error
         return data
+
+    def options(self) -> ChannelOptions:
+        """What was asked for."""
+        data = self.cleaned_data
+        return ChannelOptions(
+            name=data["name"],
+            transport=self.instance.transport,
+            url=data["url"],
+            addresses=tuple(data["addresses"]),
+            kinds=tuple(data["kinds"]),
+            min_severity=data["min_severity"],
+            enabled=data["enabled"],
+        )
 
 
 def _as_texts(value: Any) -> list[str]:
@@ -79,6 +83,11 @@ class AlertChannelAdmin(ScopedAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+    def save_model(self, request: HttpRequest, obj: AlertChannel, form: Any, change: bool) -> None:
+        """By the rule of the service, which keeps no addresses of a webhook."""
+        write_options(obj, form.options())
+        super().save_model(request, obj, form, change)
 
     def subject_of(self, obj: AlertChannel) -> Subject:
         if obj.namespace is None:

@@ -64,6 +64,7 @@ def test_only_what_the_filter_means_is_respawned(people: People) -> None:
     done = [carry_out_respawns(now=begun() + timedelta(seconds=second)) for second in (1, 2)]
 
     assert done == [4, 0]
+    assert "<bdi>mail</bdi> · <bdi>alice</bdi>" in people.alice.browser.get("/dead/respawns").text
     assert counts("mail") == {JobState.READY: 4, JobState.DEAD: 4}
     assert counts("pay") == {JobState.DEAD: 1}
 

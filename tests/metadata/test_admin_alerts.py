@@ -80,3 +80,14 @@ def test_what_cannot_be_sent_to_is_refused(
 def test_channels_are_made_on_the_dashboard_only(admin: Client, channel: AlertChannel) -> None:
     assert admin.get(f"{LIST}add/").status_code == 403
     assert "on call" in admin.get(LIST).text
+
+
+def test_where_the_other_transport_sends_to_is_not_kept(admin: Client, channel: AlertChannel) -> None:
+    assert "was changed successfully" in save(admin, channel, addresses='["ops@example.org"]')
+    channel.refresh_from_db()
+    assert (channel.url, channel.addresses) == (SAVED["url"], [])
+
+    AlertChannel.objects.filter(pk=channel.pk).update(transport="email", url="", addresses=["ops@example.org"])
+    assert "was changed successfully" in save(admin, channel, addresses='["night@example.org"]')
+    channel.refresh_from_db()
+    assert (channel.url, channel.addresses) == ("", ["night@example.org"])
