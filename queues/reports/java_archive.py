@@ -6,8 +6,8 @@ and newer also how its methods were used, so that the compiler need not find out
     OUT/_java/KEY.seen    there has been a run that left nothing
 
 KEY stands for a Java, a Spark, and whether there was little to do. The first run only notes that it was there: where
-each run has a folder of its own, none takes the time to leave something in vain. Java itself passes over an archive
-that does not fit it.
+each run has a folder of its own, none takes the time to leave something in vain. Nor does one whose Spark has a folder
+of settings, such as SPARK_CONF_DIR. Java itself passes over an archive that does not fit it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class JavaArchive:
         with suppress(OSError):  # a folder that cannot be written to: it goes without
             release = (java / "release").read_text() if (java / "release").is_file() else ""
             kind = _kind_of(java, release)
-            if kind is not None:
+            if kind is not None and not _has_settings(spark):
                 self._path = folder / f"{_key_of(java, release, spark, is_brief=is_brief)}{kind.suffix}"
                 self._made = scratch / self._path.name
                 self._begin(kind)
@@ -112,6 +112,13 @@ def _kind_of(java: Path, release: str) -> _Kind | None:
         return _ALL
     # Classes of a Java without an archive of its own cannot be added to it.
     return _CLASSES if (java / "lib" / "server" / "classes.jsa").is_file() else None
+
+
+def _has_settings(spark: Path) -> bool:
+    """Whether Spark puts a folder with files into its class path, beside which Java archives nothing. Raises OSError."""
+    folders = [os.environ.get("SPARK_CONF_DIR") or spark / "conf"]
+    folders += [folder for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if (folder := os.environ.get(name))]
+    return any(os.path.isdir(folder) and os.listdir(folder) for folder in folders)
 
 
 def _key_of(java: Path, release: str, spark: Path, *, is_brief: bool) -> str:

@@ -23,8 +23,9 @@ LAUNCHER = "org.apache.spark.launcher.Main"
 
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Java:
-    """The wheel's."""
+    """The wheel's. Spark's settings of tests would be in its way."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.delenv("SPARK_CONF_DIR")
     return find_java(scratch=tmp_path)
 
 
@@ -34,9 +35,10 @@ def archive(tmp_path: Path, java: Java, run: str, *, is_brief: bool = False) -> 
     return JavaArchive(tmp_path / "kept", java=java.real, spark=SPARK, scratch=scratch, is_brief=is_brief)
 
 
-def start(java: Java, *options: str) -> None:
-    """Spark's launcher, which says how Spark would begin, and ends: it needs few classes for that."""
-    words = [*options, "-cp", f"{SPARK}/jars/*", LAUNCHER, "org.apache.spark.deploy.SparkSubmit", "--version"]
+def start(java: Java, *options: str, before: str = "") -> None:
+    """Spark's launcher, which says how Spark would begin, and ends: it needs few classes for that. `before`: what else
+    is in the class path, each with a colon after it."""
+    words = [*options, "-cp", f"{before}{SPARK}/jars/*", LAUNCHER, "org.apache.spark.deploy.SparkSubmit", "--version"]
     # Told some version of Scala, it does not look for the one that Spark was built with.
     env = {**os.environ, **MAKER_MEMORY, "SPARK_HOME": str(SPARK), "JAVA_HOME": str(java.home)}
     env["SPARK_SCALA_VERSION"] = "2"
@@ -76,6 +78,22 @@ def test_the_second_run_leaves_classes_that_the_third_one_uses(
     loaded = (tmp_path / "loaded").read_text()
     assert f"{LAUNCHER} source: shared objects file" in loaded
     assert len({path.suffix for path in (tmp_path / "kept").iterdir()} & {".aot", ".jsa"}) == 1
+
+
+@pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "HADOOP_CONF_DIR"])
+def test_beside_a_folder_of_settings_java_leaves_nothing(
+    tmp_path: Path, java: Java, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    folder = tmp_path / "settings"
+    folder.mkdir()
+    monkeypatch.setenv(name, str(folder))
+    archive(tmp_path, java, "first")
+    second = archive(tmp_path, java, "second")
+    (folder / "spark-defaults.conf").touch()
+
+    with pytest.raises(AssertionError, match="non-empty directory"):
+        start(java, *shlex.split(second.options), before=f"{folder}:")
+    assert archive(tmp_path, java, "third").options == ""
 
 
 def test_what_java_was_still_writing_when_it_was_killed_is_not_kept(tmp_path: Path, java: Java) -> None:
