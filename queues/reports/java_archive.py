@@ -115,7 +115,7 @@ def _kind_of(java: Path, release: str) -> _Kind | None:
 
 
 def _has_settings(spark: Path) -> bool:
-    """Whether Spark puts a folder with files into its class path, beside which Java archives nothing. Raises OSError."""
+    """Whether a folder with files is in Spark's class path, beside which Java archives nothing. Raises OSError."""
     folders = [os.environ.get("SPARK_CONF_DIR") or spark / "conf"]
     folders += [folder for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if (folder := os.environ.get(name))]
     return any(os.path.isdir(folder) and os.listdir(folder) for folder in folders)
