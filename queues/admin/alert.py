@@ -11,9 +11,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from queues.engine.errors import InvalidArgumentError
-from queues.models import AlertChannel
+from queues.models import AlertChannel, AlertTransport
 from queues.services.activity import ActivityAction
-from queues.services.incidents.alerts.channels import ChannelOptions, check_channel, write_options
+from queues.services.incidents.alerts.channels import ChannelOptions, check_channel
 
 from .base import ScopedAdmin, Subject
 
@@ -36,24 +36,20 @@ class AlertChannelForm(forms.ModelForm):
         if self.errors:
             return data
         try:
-            check_channel(self.options())
+            check_channel(
+                ChannelOptions(
+                    name=data["name"],
+                    transport=self.instance.transport,
+                    url=data.get("url", ""),
+                    addresses=tuple(data.get("addresses", ())),
+                    kinds=tuple(data["kinds"]),
+                    min_severity=data["min_severity"],
+                )
+            )
         except InvalidArgumentError as error:
             words = str(error).removeprefix("invalid ")
             raise forms.ValidationError(f"{words[:1].upper()}{words[1:]}.", code="invalid_channel") from error
         return data
-
-    def options(self) -> ChannelOptions:
-        """What was asked for."""
-        data = self.cleaned_data
-        return ChannelOptions(
-            name=data["name"],
-            transport=self.instance.transport,
-            url=data["url"],
-            addresses=tuple(data["addresses"]),
-            kinds=tuple(data["kinds"]),
-            min_severity=data["min_severity"],
-            enabled=data["enabled"],
-        )
 
 
 def _as_texts(value: Any) -> list[str]:
@@ -75,19 +71,19 @@ class AlertChannelAdmin(ScopedAdmin):
     list_filter = ["transport", "enabled", ("namespace", RelatedOnlyFieldListFilter)]
     list_select_related = ["namespace__pool"]
     search_fields = ["name", "url", "namespace__name"]
-    fields = [
-        *("name", "namespace", "transport", "url", "addresses", "kinds", "min_severity", "enabled"),
-        *("last_sent_at", "last_error"),
-    ]
     readonly_fields = ["namespace", "transport", "last_sent_at", "last_error"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def save_model(self, request: HttpRequest, obj: AlertChannel, form: Any, change: bool) -> None:
-        """By the rule of the service, which keeps no addresses of a webhook."""
-        write_options(obj, form.options())
-        super().save_model(request, obj, form, change)
+    def get_fields(self, request: HttpRequest, obj: AlertChannel | None = None) -> list[Any]:
+        """Where alerts go is asked for as the transport has it; the service keeps nothing else."""
+        is_email = obj is not None and obj.transport == AlertTransport.EMAIL
+        place = "addresses" if is_email else "url"
+        return [
+            *("name", "namespace", "transport", place, "kinds", "min_severity", "enabled"),
+            *("last_sent_at", "last_error"),
+        ]
 
     def subject_of(self, obj: AlertChannel) -> Subject:
         if obj.namespace is None:

@@ -3,11 +3,12 @@ and newer also how its methods were used, so that the compiler need not find out
 
     OUT/_java/KEY.aot     what a run has left when it ended, some 220 MB (Java: ahead-of-time cache, JEP 514 and 515)
     OUT/_java/KEY.jsa     of an older Java, 190 MB (Java: class data sharing, JEP 350)
-    OUT/_java/KEY.seen    there has been a run that left nothing
+    OUT/_java/KEY.seen    there has been a run
+    OUT/_java/KEY.making  a run is about to leave an archive, or has not managed to
 
 KEY stands for a Java, a Spark, and whether there was little to do. The first run only notes that it was there: where
-each run has a folder of its own, none takes the time to leave something in vain. Nor does one whose Spark has a folder
-of settings, such as SPARK_CONF_DIR. Java itself passes over an archive that does not fit it.
+each run has a folder of its own, none takes the time to leave something in vain. Java itself passes over an archive
+that does not fit it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ FOLDER: Final = "_java"
 UNUSED_S: Final = 30 * 86_400
 """After so long without a run that used it, an archive of another Java or Spark is deleted."""
 
-MAKING_S: Final = 600
-"""A run that began to leave an archive so long ago has failed to."""
+AGAIN_S: Final = 7 * 86_400
+"""So long after a run that was to leave an archive and left none, another one tries: what kept Java from it, such as a
+folder with files in the class path (SPARK_CONF_DIR), may be there each time."""
 
 _AHEAD_OF_TIME: Final = 25
 """The first Java that leaves more than classes."""
@@ -65,7 +67,7 @@ class JavaArchive:
         with suppress(OSError):  # a folder that cannot be written to: it goes without
             release = (java / "release").read_text() if (java / "release").is_file() else ""
             kind = _kind_of(java, release)
-            if kind is not None and not _has_settings(spark):
+            if kind is not None:
                 self._path = folder / f"{_key_of(java, release, spark, is_brief=is_brief)}{kind.suffix}"
                 self._made = scratch / self._path.name
                 self._begin(kind)
@@ -81,7 +83,7 @@ class JavaArchive:
             seen.touch()
             return
         with suppress(FileNotFoundError):
-            if time.time() - making.stat().st_mtime > MAKING_S:
+            if time.time() - making.stat().st_mtime > AGAIN_S:
                 making.unlink()
         with suppress(FileExistsError):
             making.touch(exist_ok=False)
@@ -98,8 +100,8 @@ class JavaArchive:
                 whole = self._path.with_suffix(".new")
                 shutil.move(self._made, whole)  # the folder may be on another disk
                 whole.replace(self._path)
+                self._path.with_suffix(".making").unlink(missing_ok=True)
         with suppress(OSError):
-            self._path.with_suffix(".making").unlink(missing_ok=True)
             for other in self._folder.iterdir():
                 if other.stem != self._path.stem and time.time() - other.stat().st_mtime > UNUSED_S:
                     other.unlink()
@@ -112,13 +114,6 @@ def _kind_of(java: Path, release: str) -> _Kind | None:
         return _ALL
     # Classes of a Java without an archive of its own cannot be added to it.
     return _CLASSES if (java / "lib" / "server" / "classes.jsa").is_file() else None
-
-
-def _has_settings(spark: Path) -> bool:
-    """Whether a folder with files is in Spark's class path, beside which Java archives nothing. Raises OSError."""
-    folders = [os.environ.get("SPARK_CONF_DIR") or spark / "conf"]
-    folders += [folder for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if (folder := os.environ.get(name))]
-    return any(os.path.isdir(folder) and os.listdir(folder) for folder in folders)
 
 
 def _key_of(java: Path, release: str, spark: Path, *, is_brief: bool) -> str:

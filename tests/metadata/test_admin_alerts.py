@@ -60,11 +60,9 @@ def test_what_is_changed_is_saved_and_noted(admin: Client, channel: AlertChannel
         ({"kinds": "5"}, "Expected a list of texts"),
         ({"kinds": '{"paused": 1}'}, "Expected a list of texts"),
         ({"kinds": '"paused"'}, "Expected a list of texts"),
-        ({"addresses": "true"}, "Expected a list of texts"),
         ({"kinds": '["paused"'}, "Enter a valid JSON"),
         ({"kinds": "[" * 100_000}, "Enter a valid JSON"),
         ({"kinds": "1" * 5_000}, "Enter a valid JSON"),
-        ({"addresses": '["\\ud800"]'}, "Enter a valid JSON"),
         ({"name": ""}, "This field is required"),
     ],
 )
@@ -82,12 +80,25 @@ def test_channels_are_made_on_the_dashboard_only(admin: Client, channel: AlertCh
     assert "on call" in admin.get(LIST).text
 
 
-def test_where_the_other_transport_sends_to_is_not_kept(admin: Client, channel: AlertChannel) -> None:
+def test_a_channel_is_asked_for_what_its_transport_sends_to(admin: Client, channel: AlertChannel) -> None:
     assert "was changed successfully" in save(admin, channel, addresses='["ops@example.org"]')
     channel.refresh_from_db()
     assert (channel.url, channel.addresses) == (SAVED["url"], [])
 
-    AlertChannel.objects.filter(pk=channel.pk).update(transport="email", url="", addresses=["ops@example.org"])
+    mails = {"transport": "email", "url": "", "addresses": ["ops@example.org"]}
+    AlertChannel.objects.filter(pk=channel.pk).update(**mails)
+    for wrong, words in (
+        ("true", "Expected a list of texts"),
+        ('["\\ud800"]', "Enter a valid JSON"),
+        ('["nobody"]', "nobody is no e-mail address"),
+        ("[]", "Addresses: 1 to 20"),
+    ):
+        assert words in save(admin, channel, addresses=wrong)
+    channel.refresh_from_db()
+    assert {field: getattr(channel, field) for field in mails} == mails
+
     assert "was changed successfully" in save(admin, channel, addresses='["night@example.org"]')
     channel.refresh_from_db()
     assert (channel.url, channel.addresses) == ("", ["night@example.org"])
+    noted = Activity.objects.filter(action="channel_changed").order_by("pk").values_list("detail", flat=True)
+    assert ["E-mail addresses" in fields for fields in noted] == [False, True]

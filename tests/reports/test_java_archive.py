@@ -23,9 +23,8 @@ LAUNCHER = "org.apache.spark.launcher.Main"
 
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Java:
-    """The wheel's. Spark's settings of tests would be in its way."""
+    """The wheel's."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.delenv("SPARK_CONF_DIR")
     return find_java(scratch=tmp_path)
 
 
@@ -35,10 +34,9 @@ def archive(tmp_path: Path, java: Java, run: str, *, is_brief: bool = False) -> 
     return JavaArchive(tmp_path / "kept", java=java.real, spark=SPARK, scratch=scratch, is_brief=is_brief)
 
 
-def start(java: Java, *options: str, before: str = "") -> None:
-    """Spark's launcher, which says how Spark would begin, and ends: it needs few classes for that. `before`: what else
-    is in the class path, each with a colon after it."""
-    words = [*options, "-cp", f"{before}{SPARK}/jars/*", LAUNCHER, "org.apache.spark.deploy.SparkSubmit", "--version"]
+def start(java: Java, *options: str) -> None:
+    """Spark's launcher, which says how Spark would begin, and ends: it needs few classes for that."""
+    words = [*options, "-cp", f"{SPARK}/jars/*", LAUNCHER, "org.apache.spark.deploy.SparkSubmit", "--version"]
     # Told some version of Scala, it does not look for the one that Spark was built with.
     env = {**os.environ, **MAKER_MEMORY, "SPARK_HOME": str(SPARK), "JAVA_HOME": str(java.home)}
     env["SPARK_SCALA_VERSION"] = "2"
@@ -80,41 +78,22 @@ def test_the_second_run_leaves_classes_that_the_third_one_uses(
     assert len({path.suffix for path in (tmp_path / "kept").iterdir()} & {".aot", ".jsa"}) == 1
 
 
-@pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "HADOOP_CONF_DIR"])
-def test_beside_a_folder_of_settings_java_leaves_nothing(
-    tmp_path: Path, java: Java, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    folder = tmp_path / "settings"
-    folder.mkdir()
-    monkeypatch.setenv(name, str(folder))
+@pytest.mark.parametrize("end", ["killed", "refused", "never came back"])
+def test_where_a_run_left_nothing_none_tries_again_for_a_week(tmp_path: Path, java: Java, end: str) -> None:
     archive(tmp_path, java, "first")
     second = archive(tmp_path, java, "second")
-    (folder / "spark-defaults.conf").touch()
+    if end == "killed":
+        (tmp_path / "second" / shlex.split(second.options)[0].rpartition("/")[2]).write_bytes(b"half of it")
+    if end != "never came back":
+        second.keep(ended_well=end == "refused")
 
-    with pytest.raises(AssertionError, match="non-empty directory"):
-        start(java, *shlex.split(second.options), before=f"{folder}:")
-    assert archive(tmp_path, java, "third").options == ""
-
-
-def test_what_java_was_still_writing_when_it_was_killed_is_not_kept(tmp_path: Path, java: Java) -> None:
-    archive(tmp_path, java, "first")
-    second = archive(tmp_path, java, "second")
-    (tmp_path / "second" / shlex.split(second.options)[0].rpartition("/")[2]).write_bytes(b"half of it")
-
-    second.keep(ended_well=False)
-
-    assert [path.suffix for path in (tmp_path / "kept").iterdir()] == [".seen"]
-    assert archive(tmp_path, java, "third").is_made
-
-
-def test_a_run_that_never_came_back_holds_nobody_up(tmp_path: Path, java: Java) -> None:
-    archive(tmp_path, java, "first")
-    archive(tmp_path, java, "second")
+    third = archive(tmp_path, java, "third")
+    assert (third.is_made, third.options) == (False, "")
+    assert {path.suffix for path in (tmp_path / "kept").iterdir()} == {".seen", ".making"}
     (making,) = (tmp_path / "kept").glob("*.making")
-    ago = time.time() - java_archive.MAKING_S - 60
+    ago = time.time() - java_archive.AGAIN_S - 60
     os.utime(making, (ago, ago))
-
-    assert archive(tmp_path, java, "third").is_made
+    assert archive(tmp_path, java, "fourth").is_made
 
 
 def test_another_java_and_another_size_of_day_have_an_archive_of_their_own(tmp_path: Path, java: Java) -> None:

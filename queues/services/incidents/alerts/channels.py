@@ -137,18 +137,13 @@ def save_channel(
     if options.transport == AlertTransport.WEBHOOK and not row.secrets:
         secret = new_secret()
         row.secrets = [new_entry(key_of(secret))]
-    write_options(row, options)
-    row.save()
-    _note(user, ActivityAction.CHANNEL_CREATED if pk is None else ActivityAction.CHANNEL_CHANGED, row)
-    return ChannelSaved(channel=_channel(row), secret=secret)
-
-
-def write_options(row: AlertChannel, options: ChannelOptions) -> None:
-    """Into `row`, which is not saved. Where the other transport sends to is forgotten."""
     row.name, row.transport = options.name, options.transport
     row.url = "" if options.transport == AlertTransport.EMAIL else options.url
     row.addresses = list(options.addresses) if options.transport == AlertTransport.EMAIL else []
     row.kinds, row.min_severity, row.enabled = list(options.kinds), options.min_severity, options.enabled
+    row.save()
+    _note(user, ActivityAction.CHANNEL_CREATED if pk is None else ActivityAction.CHANNEL_CHANGED, row)
+    return ChannelSaved(channel=_channel(row), secret=secret)
 
 
 def delete_channel(*, user: User, pk: int) -> None:
