@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from taskq.django import DjangoApp
@@ -100,17 +101,15 @@ def test_while_redis_is_away_rows_wait_and_it_says_so(environment: dict[str, str
     assert waiting() == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--poll=0"], "--poll is from 0"),
-        (["--batch=0"], "--batch from 1"),
-        (["--database=other"], "DATABASES has no 'other'"),
-        (["--backend=other"], "TASKS has no TaskqBackend 'other'"),
-    ],
-)
-def test_bad_options_are_refused(environment: dict[str, str], options: list[str], words: str) -> None:
-    ended = run(environment, *COMMAND, *options)
-
+def test_bad_options_are_refused(environment: dict[str, str]) -> None:
+    ended = run(environment, *COMMAND, "--backend=other")
     assert ended.returncode == 1
-    assert words in ended.stderr
+    assert "TASKS has no TaskqBackend 'other'" in ended.stderr
+
+    for option, words in (
+        ("--poll=0", "--poll is from 0"),
+        ("--batch=0", "--batch from 1"),
+        ("--database=other", "DATABASES has no 'other'"),
+    ):
+        with pytest.raises(CommandError, match=words):
+            call_command("runoutbox", option)
