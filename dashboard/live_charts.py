@@ -114,10 +114,10 @@ def _minutes_of(visible: VisiblePools, shown: ChartRange) -> Sequence[Minute]:
 
 def _objective(line: ObjectiveLine) -> dict[str, Any]:
     """Of a chart: a level."""
-    where = ngettext("%(first)s", "%(first)s and %(more)s more", line.places) % {
-        "first": line.first,
-        "more": line.places - 1,
-    }
+    where, more = line.first, line.places - 1
+    if more:
+        words = ngettext("%(first)s and %(more)s more", "%(first)s and %(more)s more", more)
+        where = words % {"first": where, "more": more}
     length = brief_duration(line.objective_ms)
     return {
         "value": line.objective_ms,

@@ -90,10 +90,12 @@ _READ_NAMES: Final = """() => [
     .map((link) => decodeURIComponent(new URL(link.getAttribute("href"), location.href).pathname)),
   ...[...document.querySelectorAll(".chart-events a[href*='/incidents/']")]
     .map((link) => /^[\\w.-]+(?=: )/.exec(link.textContent)?.[0] ?? ""),
+  ...[...document.querySelectorAll(".chart-level-name")].map((level) => /(?<=：)[\\w.-]+/.exec(level.textContent)?.[0] ?? ""),
   ...[...document.querySelectorAll(".chart-events .k-pause + span")]
     .map((title) => document.querySelector(".bar-side .menu > summary")?.textContent ?? ""),
 ].join(" ")"""
-"""The queues that a page links to or whose incidents it lists, and the user who is signed in where it lists pauses."""
+"""The queues that a page links to, whose incidents it lists or whose objectives it draws, and the user who is signed in
+where it lists pauses."""
 
 _READ_WORDS: Final = """() => {
   const data = `code, pre, .mono, .tq-mono, bdi, kbd, time, textarea, .menu-box form, .menu > summary, .crumbs *,

@@ -261,6 +261,9 @@ def test_objectives_are_lines_of_the_chart_of_waits(engine: Engine, surveyor: Su
         {"value": 30_000, "name": "objective 30 s: mails and 1 more"},
         {"value": 900_000, "name": "objective 15 min: shop"},
     ]
+    chinese = people.alice.browser.get("/overview/charts", headers={"accept-language": "zh-hans"}).json()
+    lines = chinese["charts"]["wait"]["lines"]
+    assert [line["name"] for line in lines] == ["目标 30 秒：mails 及另外 1 个", "目标 15 分钟：shop"]
 
 
 def test_sums_of_a_superuser_are_those_of_the_whole_pool(engine: Engine, surveyor: Surveyor, people: People) -> None:

@@ -106,7 +106,9 @@ def test_every_page_is_answered_within_three_seconds(visited: People, redis_serv
         assert answer.status_code == 200, path
     for path in (*OF_MORE, "/dead/", "/workers/"):
         assert "No answer from Redis since" in answers[path][0].text, path
-    assert {path: waited_s for path, (_, waited_s) in answers.items() if waited_s >= PATIENCE_S} == {}
+    # On a busy machine they wait for each other, too, as they do for a Redis that answers.
+    waited_s = {path: answers[path][1] - usual[path][1] for path in answers}
+    assert {path: seconds for path, seconds in waited_s.items() if seconds >= PATIENCE_S} == {}
 
 
 def test_of_an_act_that_was_not_answered_nobody_says_that_it_was_not_done(
