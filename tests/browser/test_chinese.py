@@ -90,7 +90,8 @@ _READ_NAMES: Final = """() => [
     .map((link) => decodeURIComponent(new URL(link.getAttribute("href"), location.href).pathname)),
   ...[...document.querySelectorAll(".chart-events a[href*='/incidents/']")]
     .map((link) => /^[\\w.-]+(?=: )/.exec(link.textContent)?.[0] ?? ""),
-  ...[...document.querySelectorAll(".chart-level-name")].map((level) => /(?<=：)[\\w.-]+/.exec(level.textContent)?.[0] ?? ""),
+  ...[...document.querySelectorAll(".chart-level-name")]
+    .map((level) => /(?<=：)[\\w.-]+/.exec(level.textContent)?.[0] ?? ""),
   ...[...document.querySelectorAll(".chart-events .k-pause + span")]
     .map((title) => document.querySelector(".bar-side .menu > summary")?.textContent ?? ""),
 ].join(" ")"""
