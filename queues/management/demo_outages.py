@@ -12,13 +12,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.utils import timezone
 
 from queues.engine import constants, partition_load
@@ -106,8 +107,10 @@ def drop_events(installation: Installation) -> None:
     usual_mb = rows.values_list("events_memory_mb", flat=True).get()
     client, until = installation.client(), time.monotonic() + FLOOD_SECONDS
     body = {"sensor": "boiler", "celsius": 71.5}
-    with _stopped_processes(_pumps_here(installation)):
-        rows.update(events_memory_mb=constants.EVENTS_MEMORY_MIN_MB)
+    with ExitStack() as stopped:
+        with transaction.atomic():  # a pump that was stopped while it writes would hold up whoever writes to SQLite
+            rows.update(events_memory_mb=constants.EVENTS_MEMORY_MIN_MB)
+            stopped.enter_context(_stopped_processes(_pumps_here(installation)))
         try:
             time.sleep(ROW_SEEN_S)
             while not _dropped_events(client, body):
