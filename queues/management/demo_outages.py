@@ -108,7 +108,9 @@ def drop_events(installation: Installation) -> None:
     client, until = installation.client(), time.monotonic() + FLOOD_SECONDS
     body = {"sensor": "boiler", "celsius": 71.5}
     with ExitStack() as stopped:
-        with transaction.atomic():  # a pump that was stopped while it writes would hold up whoever writes to SQLite
+        with (
+            transaction.atomic()
+        ):  # so no pump is stopped while it holds SQLite's write lock, which would block this one
             rows.update(events_memory_mb=constants.EVENTS_MEMORY_MIN_MB)
             stopped.enter_context(_stopped_processes(_pumps_here(installation)))
         try:
