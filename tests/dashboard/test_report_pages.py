@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from queues.models import Namespace, QueueDay
-from queues.services.reporting.reading.days import today
+from queues.services.reporting.reading.days import today, yesterday
 
 from .people import BANK, POOL, SHOP, People
 from .report_reading import AT, DAY, OF_ORDERS, OF_SHOP, charts_of, text_of, values_of
@@ -19,8 +19,11 @@ from .test_security_headers import INLINE
 
 pytestmark = pytest.mark.django_db
 
+# Named without their day: processes that collect before and after midnight have to agree on the names of tests.
+at_each_scope = pytest.mark.parametrize("url", [AT, OF_SHOP, OF_ORDERS], ids=["all", "namespace", "queue"])
 
-@pytest.mark.parametrize("url", [AT, OF_SHOP, OF_ORDERS])
+
+@at_each_scope
 def test_the_figures_of_a_day_are_told(people: People, url: str) -> None:
     work = [
         Work(hour=9, published=1_000, waits=[10] * 95 + [900] * 5, runs=[20] * 90, failed=10, dead=7, backlog=900),
@@ -188,7 +191,7 @@ def test_a_queue_with_an_objective_shows_what_is_left_of_its_budget(people: Peop
     assert [one["values"][-1] for one in budget["series"]] == [pytest.approx(100 / 3), pytest.approx(100 / 60)]
 
 
-@pytest.mark.parametrize("url", [AT, OF_SHOP, OF_ORDERS])
+@at_each_scope
 def test_all_that_is_known_of_times_stands_in_one_table(people: People, url: str) -> None:
     report_day(DAY, [Work(waits=[10] * 9 + [1_500], runs=[2_000, 4_000])])
     QueueDay.objects.update(lateness_count=3, lateness_mean=1.5, lateness_p90=2, lateness_max=7)
@@ -278,8 +281,8 @@ def test_the_summary_for_paper_holds_what_matters(people: People) -> None:
 
 
 def test_the_page_of_a_queue_shows_percentiles_of_past_days(people: People) -> None:
-    report_day(DAY - timedelta(days=1), [Work(waits=[5] * 3, runs=[9] * 3)])
-    report_day(DAY, [Work(waits=[50] * 3, runs=[90] * 3)])
+    report_day(yesterday() - timedelta(days=1), [Work(waits=[5] * 3, runs=[9] * 3)])
+    report_day(yesterday(), [Work(waits=[50] * 3, runs=[90] * 3)])
 
     for metric, values in (("wait", [5, 50]), ("run", [9, 90])):
         url = f"/reports/percentiles/{POOL}/{SHOP}/orders/{metric}"

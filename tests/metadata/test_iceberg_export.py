@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,18 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from queues.lake.iceberg import exported_days, open_table
-from queues.management.commands import runreport
+from queues.management.commands import exporticeberg, runreport
 from queues.services.reporting.making.exporting import export_recent_days, iceberg_target
 from queues.services.reporting.reading.days import yesterday
 from tests.support.reports import at, event, write_events
 
-DAYS = [yesterday() - timedelta(days=back) for back in (2, 1, 0)]
+DAYS = [date(2026, 3, 27), date(2026, 3, 28), date(2026, 3, 29)]
 
 
 @pytest.fixture(autouse=True)
-def lake(tmp_path: Path) -> Iterator[Path]:
-    """An event on each of three days."""
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An event on each of three days, the last of which was yesterday."""
+    monkeypatch.setattr(exporticeberg, "yesterday", lambda: DAYS[-1])
     write_events(tmp_path / "lake", [event("published", at(day, 3), job=f"{day}") for day in DAYS])
     places = {"TASKQ_LAKE_URL": str(tmp_path / "lake"), "TASKQ_ICEBERG_WAREHOUSE": str(tmp_path / "iceberg")}
     with override_settings(**places, TASKQ_ICEBERG_CATALOG="sqlite"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,6 @@ from queues.pump.roles.drain import Drain
 from queues.services.reporting.reading.days import today, yesterday
 
 pytestmark = pytest.mark.django_db
-
-NOON = int(datetime.combine(yesterday(), datetime.min.time(), UTC).timestamp() * 1_000) + 12 * 3_600_000
 
 
 @pytest.fixture(autouse=True)
@@ -45,8 +43,9 @@ def test_a_day_without_events_in_redis_is_ready() -> None:
 
 
 def test_events_that_wait_to_be_drained_hold_it_up_until_they_are(redis_client: redis.Redis) -> None:
-    entry: dict[Any, Any] = {"t": NOON, "q": "ns/q", "n": 1, "e": "published\t01JDB000000000000000000000\t\t0\t\t4\t\t"}
-    redis_client.xadd("{tq3}:events", entry, id=f"{NOON}-0")
+    noon = round(datetime.combine(yesterday(), time(12), UTC).timestamp() * 1_000)
+    entry: dict[Any, Any] = {"t": noon, "q": "ns/q", "n": 1, "e": "published\t01JDB000000000000000000000\t\t0\t\t4\t\t"}
+    redis_client.xadd("{tq3}:events", entry, id=f"{noon}-0")
 
     with pytest.raises(CommandError, match=r"default: events since .* UTC wait to be drained, in 1 partitions"):
         ask()
