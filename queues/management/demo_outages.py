@@ -65,8 +65,19 @@ _PUMP: Final = re.compile(r'taskq_pump_ticks_total\{pool="[^"]*",pump="([^":]*):
 
 def stop_pumps(installation: Installation, stopping: threading.Event) -> None:
     """Stop (SIGSTOP) the pumps of this host until told to let them go on, and what would start new ones."""
-    with _stopped_processes(_pumps_here(installation)):
+    with _stopped_pumps(installation):
         stopping.wait()
+
+
+@contextmanager
+def _stopped_pumps(installation: Installation) -> Iterator[None]:
+    pumps = _pumps_here(installation)
+    with ExitStack() as stopped:
+        with (
+            transaction.atomic()
+        ):  # takes SQLite's write lock, which nobody else would get from a pump that stands still
+            stopped.enter_context(_stopped_processes(pumps))
+        yield
 
 
 def _pumps_here(installation: Installation) -> list[int]:
@@ -107,12 +118,8 @@ def drop_events(installation: Installation) -> None:
     usual_mb = rows.values_list("events_memory_mb", flat=True).get()
     client, until = installation.client(), time.monotonic() + FLOOD_SECONDS
     body = {"sensor": "boiler", "celsius": 71.5}
-    with ExitStack() as stopped:
-        with (
-            transaction.atomic()
-        ):  # so no pump is stopped while it holds SQLite's write lock, which would block this one
-            rows.update(events_memory_mb=constants.EVENTS_MEMORY_MIN_MB)
-            stopped.enter_context(_stopped_processes(_pumps_here(installation)))
+    with _stopped_pumps(installation):
+        rows.update(events_memory_mb=constants.EVENTS_MEMORY_MIN_MB)
         try:
             time.sleep(ROW_SEEN_S)
             while not _dropped_events(client, body):
@@ -154,9 +161,9 @@ def _stopped_processes(children: list[int]) -> Iterator[None]:
     """Their supervisor first, which would otherwise replace one that hangs."""
     supervisors = {parent for pid in children if " up" in _command_of(parent := _parent_of(pid))}
     processes = [*supervisors, *children]
-    for pid in processes:
-        os.kill(pid, signal.SIGSTOP)
     try:
+        for pid in processes:
+            os.kill(pid, signal.SIGSTOP)
         yield
     finally:
         for pid in reversed(processes):

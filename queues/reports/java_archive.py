@@ -96,11 +96,13 @@ class JavaArchive:
         if not self.is_made:
             return
         if ended_well:
+            whole = self._path.with_suffix(".new")
             with suppress(OSError):
-                whole = self._path.with_suffix(".new")
                 shutil.move(self._made, whole)  # the folder may be on another disk
                 whole.replace(self._path)
                 self._path.with_suffix(".making").unlink(missing_ok=True)
+            with suppress(OSError):
+                whole.unlink(missing_ok=True)  # half of it, where the disk is full
         with suppress(OSError):
             for other in self._folder.iterdir():
                 if other.stem != self._path.stem and time.time() - other.stat().st_mtime > UNUSED_S:

@@ -208,8 +208,9 @@ def test_asking_for_readiness_often_costs_redis_no_more_than_once_a_second(
     # A Redis that has just been started does not know the script: that attempt to call it would be counted, too.
     assert client.call("GET", "/readyz").status == 200
     with redis.Redis.from_url(own_redis.url) as admin, admin.monitor() as monitor:
-        began = time.monotonic()
-        while time.monotonic() < began + 1.5:  # an answer is kept for a second
+        began = asked = time.monotonic()
+        while asked < began + 1.5:  # an answer is kept for a second
+            asked = time.monotonic()
             assert client.call("GET", "/readyz").status == 200
             time.sleep(0.01)
         lasted_s = time.monotonic() - began

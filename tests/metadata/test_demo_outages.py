@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import subprocess
+import sys
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from queues.embedded import Answer, EmbeddedRedis
+from queues.management import demo_outages
 from queues.management.demo_incidents import SCENARIOS
 from queues.management.demo_outages import (
     BACK_DAYS,
@@ -21,6 +24,7 @@ from queues.management.demo_outages import (
     Installation,
     fail_report,
     forget_failed_reports,
+    stop_pumps,
     stop_redis,
 )
 from queues.models import IncidentKind, ReportDay, ReportState
@@ -51,6 +55,48 @@ def test_redis_stands_still_until_it_may_go_on(redis_server: EmbeddedRedis) -> N
 
     assert not is_stopped(pid)
     assert redis_server.answer() is Answer.READY
+
+
+WRITER = """
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("BEGIN IMMEDIATE")
+print("writes", flush=True)
+sys.stdin.readline()
+database.execute("ROLLBACK")
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="elsewhere writers do not wait for each other")
+def test_a_pump_that_writes_is_stopped_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [sys.executable, "-c", WRITER, str(connection.settings_dict["NAME"])]
+    stopping = threading.Event()
+
+    def stop() -> None:
+        try:
+            stop_pumps(HERE, stopping)
+        finally:
+            connection.close()
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as pump:
+        assert pump.stdin is not None
+        assert pump.stdout is not None
+        assert pump.stdout.readline() == "writes\n"
+        monkeypatch.setattr(demo_outages, "_pumps_here", lambda installation: [pump.pid])
+        demo = threading.Thread(target=stop)
+        demo.start()
+        try:
+            demo.join(timeout=0.5)
+            assert not is_stopped(pump.pid)
+            pump.stdin.write("end\n")
+            pump.stdin.flush()
+            wait_until(lambda: is_stopped(pump.pid), or_fail="the pump was not stopped")
+            ReportDay.objects.all().delete()  # nobody waits for a pump that stands still
+        finally:
+            stopping.set()
+            demo.join()
+        assert not is_stopped(pump.pid)
 
 
 def test_a_report_fails_and_is_forgotten() -> None:

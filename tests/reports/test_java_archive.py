@@ -75,7 +75,7 @@ def test_the_second_run_leaves_classes_that_the_third_one_uses(
     start(java, *shlex.split(third.options), f"-Xlog:class+load:file={tmp_path}/loaded")
     loaded = (tmp_path / "loaded").read_text()
     assert f"{LAUNCHER} source: shared objects file" in loaded
-    assert len({path.suffix for path in (tmp_path / "kept").iterdir()} & {".aot", ".jsa"}) == 1
+    assert {path.suffix for path in (tmp_path / "kept").iterdir()} in ({".seen", ".aot"}, {".seen", ".jsa"})
 
 
 @pytest.mark.parametrize("end", ["killed", "refused", "never came back"])
