@@ -73,9 +73,8 @@ def stop_pumps(installation: Installation, stopping: threading.Event) -> None:
 def _stopped_pumps(installation: Installation) -> Iterator[None]:
     pumps = _pumps_here(installation)
     with ExitStack() as stopped:
-        with (
-            transaction.atomic()
-        ):  # takes SQLite's write lock, which nobody else would get from a pump that stands still
+        # It takes SQLite's write lock, which nobody would get from a pump that stands still with it.
+        with transaction.atomic():
             stopped.enter_context(_stopped_processes(pumps))
         yield
 

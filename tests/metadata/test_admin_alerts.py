@@ -44,10 +44,7 @@ def test_what_is_changed_is_saved_and_noted(admin: Client, channel: AlertChannel
         changes = {"kinds": nothing, "name": name, "min_severity": "critical", "enabled": ""}
         assert "was changed successfully" in save(admin, channel, **changes)
         channel.refresh_from_db()
-        assert (channel.kinds, channel.name, channel.min_severity, channel.enabled) == (
-            *([], name, "critical"),
-            False,
-        )
+        assert (channel.kinds, channel.name, channel.min_severity, channel.enabled) == ([], name, "critical", False)
     acts = Activity.objects.exclude(action="signed_in").order_by("pk").values_list("action", "target")
     changed = [("channel_changed", name) for name in ("on call", "at night", "by day")]
     assert list(acts) == [("channel_created", "on call"), *changed]
