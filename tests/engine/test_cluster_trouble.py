@@ -41,6 +41,7 @@ class Broken:
         self.masters = masters
         self.ports = [client.connection_pool.connection_kwargs["port"] for client in masters]
         self.url = "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in self.ports)
+        self.names = [ask(client, "CLUSTER", "MYID") for client in masters]
         self.pids = [int(client.info("server")["process_id"]) for client in masters]
         for client in masters:
             client.config_set("cluster-require-full-coverage", "no")
@@ -74,9 +75,11 @@ class Broken:
 
     def give(self, queue: QueueKeys, to: int, *, alive: tuple[int, ...] = (0, 1, 2)) -> None:
         """Let another master serve the (empty) slot of a queue."""
-        name = ask(self.masters[to], "CLUSTER", "MYID")
-        for number in alive:
-            ask(self.masters[number], "CLUSTER", "SETSLOT", self.slot(queue), "NODE", name)
+        slot = self.slot(queue)
+        # One that imports a slot claims it in a new epoch. Else news on their way could take it away again.
+        ask(self.masters[to], "CLUSTER", "SETSLOT", slot, "IMPORTING", self.names[self.owner(queue)])
+        for number in sorted(alive, key=lambda number: number != to):
+            ask(self.masters[number], "CLUSTER", "SETSLOT", slot, "NODE", self.names[to])
 
 
 def refuses(port: int) -> bool:
@@ -197,8 +200,7 @@ async def test_a_slot_that_has_moved_is_followed_from_asyncio(broken: Broken) ->
 def test_a_slot_that_is_just_moving_is_unavailable(broken: Broken) -> None:
     engine = open_engine(broken.url, partitions=PARTITIONS)
     (queue, *_), *_ = broken.queues(engine)
-    name = ask(broken.masters[1], "CLUSTER", "MYID")
-    ask(broken.masters[0], "CLUSTER", "SETSLOT", broken.slot(queue), "MIGRATING", name)
+    ask(broken.masters[0], "CLUSTER", "SETSLOT", broken.slot(queue), "MIGRATING", broken.names[1])
 
     with pytest.raises(StoreUnavailableError):
         engine.run(publish(queue, [b"x"]))
