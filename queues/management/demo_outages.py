@@ -22,7 +22,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
 
-from queues.engine import constants, partition_load
+from queues.engine import Engine, constants, partition_load
 from queues.engine.errors import TaskqError
 from queues.models import DEFAULT_POOL, Pool, ReportDay, ReportState
 from queues.pools import engine_for
@@ -101,18 +101,26 @@ def _pumps_here(installation: Installation) -> list[int]:
 
 def stop_redis(_installation: Installation, stopping: threading.Event) -> None:
     """Stop (SIGSTOP) the Redis of the pool `default`, if it runs here, and what would start a new one."""
-    try:
-        pid = int(engine_for(DEFAULT_POOL).client.info("server")["process_id"])
-    except TaskqError as error:
-        raise CannotSeedError(f"Redis does not answer now: {error}") from error
+    pid = int(_answering_engine().client.info("server")["process_id"])
     if not re.search(r"(valkey|redis)-server", _command_of(pid)):
         raise CannotSeedError("the Redis of the pool default does not run on this host")
     with _stopped_processes([pid]):
         stopping.wait()
 
 
+def _answering_engine() -> Engine:
+    """That of the pool `default`."""
+    try:
+        return engine_for(DEFAULT_POOL)
+    except TaskqError as error:
+        raise CannotSeedError(
+            f"{error}: if `make run` has a Redis of its own, set REDIS_URL to what it says behind Redis"
+        ) from error
+
+
 def drop_events(installation: Installation) -> None:
     """Publish, while the pumps stand still and the pool has the least memory for events, until events are dropped."""
+    engine = _answering_engine()
     rows = Pool.objects.filter(name=DEFAULT_POOL)
     usual_mb = rows.values_list("events_memory_mb", flat=True).get()
     client, until = installation.client(), time.monotonic() + FLOOD_SECONDS
@@ -121,16 +129,15 @@ def drop_events(installation: Installation) -> None:
         rows.update(events_memory_mb=constants.EVENTS_MEMORY_MIN_MB)
         try:
             time.sleep(ROW_SEEN_S)
-            while not _dropped_events(client, body):
+            while not _dropped_events(client, engine, body):
                 if time.monotonic() > until:
                     raise CannotSeedError(f"no event was dropped within {FLOOD_SECONDS} s")
         finally:
             rows.update(events_memory_mb=usual_mb)
 
 
-def _dropped_events(client: Client, body: dict[str, object]) -> bool:
+def _dropped_events(client: Client, engine: Engine, body: dict[str, object]) -> bool:
     client.publish_all(FLOODED, [body] * FLOOD_AT_ONCE, tries=3)
-    engine = engine_for(DEFAULT_POOL)
     loads = engine.batch([partition_load(partition) for partition in range(engine.layout.partitions)])
     now_ms = time.time() * 1_000
     return any(load.events_dropped and now_ms - load.events_dropped_at_ms < FLOOD_SECONDS * 1_000 for load in loads)

@@ -22,12 +22,13 @@ from queues.management.demo_outages import (
     BACK_DAYS,
     CannotSeedError,
     Installation,
+    drop_events,
     fail_report,
     forget_failed_reports,
     stop_pumps,
     stop_redis,
 )
-from queues.models import IncidentKind, ReportDay, ReportState
+from queues.models import IncidentKind, Pool, ReportDay, ReportState
 from queues.services.incident_watch.report_findings import look_at_reports
 from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
@@ -97,6 +98,14 @@ def test_a_pump_that_writes_is_stopped_afterwards(monkeypatch: pytest.MonkeyPatc
             stopping.set()
             demo.join()
         assert not is_stopped(pump.pid)
+
+
+def test_where_redis_is_has_to_be_known() -> None:
+    Pool.objects.update(url="redis://127.0.0.1:1")
+
+    for seed in (drop_events, lambda here: stop_redis(here, threading.Event())):
+        with pytest.raises(CannotSeedError, match="set REDIS_URL"):
+            seed(HERE)
 
 
 def test_a_report_fails_and_is_forgotten() -> None:
