@@ -77,7 +77,6 @@ class SentinelSetup:
         ]
         self._servers = [_Server(directory / f"server-{port}", port, storage) for port in ports[:2]]
         self._sentinels = [_Server(directory / f"sentinel-{port}", port, watch, sentinel=True) for port in ports[2:]]
-        self._master = self._servers[0]
 
     def url(self, database: int) -> str:
         """Of a pool in that database of the master."""
@@ -87,7 +86,7 @@ class SentinelSetup:
     def start(self) -> None:
         """Returns once the replica follows, and every Sentinel knows it and its peers."""
         self._servers[0].start()
-        self._servers[1].start("--replicaof", "127.0.0.1", str(self._master.port))
+        self._servers[1].start("--replicaof", "127.0.0.1", str(self._servers[0].port))
         for sentinel in self._sentinels:
             sentinel.start()
         self.settle()
@@ -102,21 +101,26 @@ class SentinelSetup:
 
         Sentinel demotes it after some eight seconds; with `demote_after_s` it is done here.
         """
-        old = self._master
+        old, new = self._master_and_replica()
         wait_for(self._is_accepted, "a Sentinel begins the failover")
-        self._wait_for_switch()
+        self._wait_for_switch(new)
         if demote_after_s is not None:
             time.sleep(demote_after_s)
-            old.client.replicaof("127.0.0.1", str(self._master.port))
+            if self._master_and_replica() != (new, old):
+                # Failed over again, unasked: nothing to demote.
+                self.settle()
+                self.fail_over(demote_after_s=demote_after_s)
+                return
+            old.client.replicaof("127.0.0.1", str(new.port))
             old.client.client_kill_filter(_type="normal")
         self.settle()
 
     def kill_master(self) -> None:
         """Unplanned: SIGKILL to the master. It comes back as a replica of the new one."""
-        old = self._master
+        old, new = self._master_and_replica()
         old.kill()
-        self._wait_for_switch()
-        old.start("--replicaof", "127.0.0.1", str(self._master.port))
+        self._wait_for_switch(new)
+        old.start("--replicaof", "127.0.0.1", str(new.port))
         self.settle()
 
     def _is_accepted(self) -> bool:
@@ -129,7 +133,7 @@ class SentinelSetup:
     @contextmanager
     def replica_stopped(self) -> Iterator[None]:
         """During the block the replica keeps its connections and says nothing."""
-        (replica,) = [server for server in self._servers if server is not self._master]
+        _, replica = self._master_and_replica()
         pid = int(replica.client.info("server")["process_id"])
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -141,24 +145,31 @@ class SentinelSetup:
         """Wait until the replica is in step and all Sentinels could fail over to it."""
         wait_for(self._is_settled, "the replica follows and all Sentinels know it", timeout_s=SWITCH_TIMEOUT_S)
 
-    def _wait_for_switch(self) -> None:
-        (new,) = [server for server in self._servers if server is not self._master]
+    def _master_and_replica(self) -> tuple[_Server, _Server]:
+        """As the first Sentinel has it: a server that pauses for longer than DOWN_AFTER_MS is replaced unasked."""
+        named = self._named_by(self._sentinels[0])
+        first, second = self._servers
+        return (second, first) if named == second.port else (first, second)
+
+    def _wait_for_switch(self, new: _Server) -> None:
         wait_for(
             lambda: new.replication().get("role") == "master", "the replica is promoted", timeout_s=SWITCH_TIMEOUT_S
         )
         wait_for(
             lambda: self._named_by(self._sentinels[0]) == new.port, "Sentinel names it", timeout_s=SWITCH_TIMEOUT_S
         )
-        self._master = new
 
     def _is_settled(self) -> bool:
-        replica = self._master.replication().get("slave0")
+        master, _ = self._master_and_replica()
+        replica = master.replication().get("slave0")
         return (
-            isinstance(replica, dict) and replica.get("state") == "online" and all(map(self._is_ready, self._sentinels))
+            isinstance(replica, dict)
+            and replica.get("state") == "online"
+            and all(self._is_ready(sentinel, master) for sentinel in self._sentinels)
         )
 
-    def _is_ready(self, sentinel: _Server) -> bool:
-        if self._named_by(sentinel) != self._master.port:
+    def _is_ready(self, sentinel: _Server, master: _Server) -> bool:
+        if self._named_by(sentinel) != master.port:
             return False
         (replica,) = sentinel.client.sentinel_slaves(SERVICE) or [{}]
         peers = sentinel.client.sentinel_master(SERVICE)["num-other-sentinels"]
