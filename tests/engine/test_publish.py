@@ -136,6 +136,7 @@ def test_no_attributes_and_empty_attributes_are_told_apart(world: World) -> None
         (PublishOptions(key=""), "invalid key"),
         (PublishOptions(key="k" * 256), "invalid key"),
         (PublishOptions(key="\ud800"), "invalid key"),
+        (PublishOptions(key="\0batch"), "invalid key: it begins with a zero byte"),
         (PublishOptions(key="k", key_ttl_ms=-1), "invalid key_ttl"),
         (PublishOptions(key_ttl_ms=5), "key_ttl without key"),
         (PublishOptions(attributes={str(n): "" for n in range(17)}), "too many attributes, cannot exceed 16"),

@@ -303,6 +303,8 @@ def _check_key(options: PublishOptions) -> None:
         raise InvalidArgumentError("invalid key_max_wait")
     if not _is_text(options.key) or not 1 <= len(options.key.encode()) <= constants.KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid key")
+    if options.key.startswith(constants.OWN_KEY_PREFIX):
+        raise InvalidArgumentError("invalid key: it begins with a zero byte")
     if options.key_ttl_ms is not None and not 0 <= options.key_ttl_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid key_ttl")
 

@@ -23,8 +23,8 @@ from .publish import (
 
 _PUBLISH_ONCE = load("publish_once")
 _SETTLE_ONCE = load("settle_once")
-_PREFIX: Final = "\0once:"
-"""Ids are among a queue's idempotency keys; clients have no use for such keys of their own."""
+_PREFIX: Final = constants.OWN_KEY_PREFIX + "once:"
+"""Ids are among a queue's idempotency keys."""
 
 
 def once_key(once: str) -> str:
