@@ -68,9 +68,6 @@ ATTRIBUTE_VALUE_MAX_BYTES: Final = 128
 KEY_MAX_BYTES: Final = 255
 """An idempotency key."""
 
-OWN_KEY_PREFIX: Final = "\0"
-"""With it begin keys that the engine stores itself, of batches and of `once`: no publish may name such a key."""
-
 DEPENDENCIES_MAX: Final = 1_000
 """Dependencies of all jobs of one publish together; dependencies that one call adds to an open job."""
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .backoff import FAILURES_ONLY_BIT, NO_BACKOFF, Backoff, BackoffKind
-from .constants import OWN_KEY_PREFIX
 from .values import AttemptRecord, PublishOptions
 
 _OUTCOMES = {1: "failed", 2: "lease_lost"}
@@ -18,6 +17,9 @@ _OUTCOMES = {1: "failed", 2: "lease_lost"}
 _LIMIT_KEY_BIT = 64
 _GROUP_BIT = 32
 """Is added to the kind of the backoff if a limit key, or a group, is at the end."""
+
+OWN_KEY_PREFIX = "\0"
+"""With it begin keys that the engine stores itself, of batches and of `once`: no publish may name such a key."""
 
 BATCH_KEY = OWN_KEY_PREFIX + "batch"
 """What is stored of a batch instead of an idempotency key: by it the relay knows a batch (lua/lib/groups.lua)."""

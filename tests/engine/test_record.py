@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from queues.engine import Backoff, BackoffKind, Engine, PublishOptions, detail, fail, open_engine
-from queues.engine.constants import OWN_KEY_PREFIX, SECONDS_MAX
+from queues.engine.constants import SECONDS_MAX
 from queues.engine.names import ALPHABET, is_job_id, published_ms, random_start
-from queues.engine.record import pack_options, unpack_attributes, unpack_options
+from queues.engine.record import OWN_KEY_PREFIX, pack_options, unpack_attributes, unpack_options
 from tests.support.rows import in_one_test
 
 from .world import World

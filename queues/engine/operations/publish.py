@@ -11,7 +11,7 @@ from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Argument, MergeKey, Operation, Relay, Reply, clock_argument, is_ok, tag_of, unexpected
 from ..queue_limits import check_limit_key
-from ..record import pack_options
+from ..record import OWN_KEY_PREFIX, pack_options
 from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, KeyMode, Published, PublishOptions
 from .dependencies import POLICIES, check_dependency
@@ -303,7 +303,7 @@ def _check_key(options: PublishOptions) -> None:
         raise InvalidArgumentError("invalid key_max_wait")
     if not _is_text(options.key) or not 1 <= len(options.key.encode()) <= constants.KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid key")
-    if options.key.startswith(constants.OWN_KEY_PREFIX):
+    if options.key.startswith(OWN_KEY_PREFIX):
         raise InvalidArgumentError("invalid key: it begins with a zero byte")
     if options.key_ttl_ms is not None and not 0 <= options.key_ttl_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid key_ttl")

@@ -9,6 +9,7 @@ from .. import constants
 from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Argument, Operation, Reply, clock_argument, expect_ok
+from ..record import OWN_KEY_PREFIX
 from ..scripts import load
 from ..values import DEFAULT_OPTIONS, Published, PublishOptions
 from .publish import (
@@ -23,7 +24,7 @@ from .publish import (
 
 _PUBLISH_ONCE = load("publish_once")
 _SETTLE_ONCE = load("settle_once")
-_PREFIX: Final = constants.OWN_KEY_PREFIX + "once:"
+_PREFIX: Final = OWN_KEY_PREFIX + "once:"
 """Ids are among a queue's idempotency keys."""
 
 
