@@ -101,14 +101,13 @@ class SentinelSetup:
 
         Sentinel demotes it after some eight seconds; with `demote_after_s` it is done here.
         """
-        old, new = self._master_and_replica()
+        old, new = self.settle()
         wait_for(self._is_accepted, "a Sentinel begins the failover")
         self._wait_for_switch(new)
         if demote_after_s is not None:
             time.sleep(demote_after_s)
             if self._master_and_replica() != (new, old):
                 # Failed over again, unasked: nothing to demote.
-                self.settle()
                 self.fail_over(demote_after_s=demote_after_s)
                 return
             old.client.replicaof("127.0.0.1", str(new.port))
@@ -117,7 +116,7 @@ class SentinelSetup:
 
     def kill_master(self) -> None:
         """Unplanned: SIGKILL to the master. It comes back as a replica of the new one."""
-        old, new = self._master_and_replica()
+        old, new = self.settle()
         old.kill()
         self._wait_for_switch(new)
         old.start("--replicaof", "127.0.0.1", str(new.port))
@@ -127,13 +126,13 @@ class SentinelSetup:
         """It is refused while the Sentinel has not looked at the replica since it became one."""
         try:
             return bool(self._sentinels[0].client.execute_command("SENTINEL", "FAILOVER", SERVICE))
-        except redis.ResponseError:
+        except redis.RedisError:
             return False
 
     @contextmanager
     def replica_stopped(self) -> Iterator[None]:
         """During the block the replica keeps its connections and says nothing."""
-        _, replica = self._master_and_replica()
+        _, replica = self.settle()
         pid = int(replica.client.info("server")["process_id"])
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -141,9 +140,10 @@ class SentinelSetup:
         finally:
             os.kill(pid, signal.SIGCONT)
 
-    def settle(self) -> None:
-        """Wait until the replica is in step and all Sentinels could fail over to it."""
+    def settle(self) -> tuple[_Server, _Server]:
+        """Wait until the replica is in step and all Sentinels could fail over to it. Returns master and replica."""
         wait_for(self._is_settled, "the replica follows and all Sentinels know it", timeout_s=SWITCH_TIMEOUT_S)
+        return self._master_and_replica()
 
     def _master_and_replica(self) -> tuple[_Server, _Server]:
         """As the first Sentinel has it: a server that pauses for longer than DOWN_AFTER_MS is replaced unasked."""
@@ -171,8 +171,11 @@ class SentinelSetup:
     def _is_ready(self, sentinel: _Server, master: _Server) -> bool:
         if self._named_by(sentinel) != master.port:
             return False
-        (replica,) = sentinel.client.sentinel_slaves(SERVICE) or [{}]
-        peers = sentinel.client.sentinel_master(SERVICE)["num-other-sentinels"]
+        try:
+            (replica,) = sentinel.client.sentinel_slaves(SERVICE) or [{}]
+            peers = sentinel.client.sentinel_master(SERVICE)["num-other-sentinels"]
+        except redis.RedisError:
+            return False
         return replica.get("flags") == "slave" and int(peers) == SENTINELS - 1
 
     def _named_by(self, sentinel: _Server) -> int | None:

@@ -19,7 +19,7 @@ _GROUP_BIT = 32
 """Is added to the kind of the backoff if a limit key, or a group, is at the end."""
 
 OWN_KEY_PREFIX = "\0"
-"""With it begin keys that the engine stores itself, of batches and of `once`: no publish may name such a key."""
+"""With it begin keys of the engine itself: of batches, of `once`, and those that jobs hold. No publish may name one."""
 
 BATCH_KEY = OWN_KEY_PREFIX + "batch"
 """What is stored of a batch instead of an idempotency key: by it the relay knows a batch (lua/lib/groups.lua)."""

@@ -210,6 +210,16 @@ def test_two_jobs_that_are_worked_on_never_hold_one_key(world: World) -> None:
     assert keys_of(world) == 0
 
 
+def test_no_publish_can_name_a_key_as_a_held_one_is_stored(world: World) -> None:
+    (job_id,) = world.publish(b"1")
+    world.take_one()
+    world.run(hold_key(world.queue, "k", job_id, now_ms=world.now_ms))
+    (stored,) = world.client.hkeys(KEYS % world.queue.partition)
+
+    with pytest.raises(InvalidArgumentError):
+        publish_unique(world, key=stored.decode())
+
+
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [

@@ -20,12 +20,16 @@ from ..keys import (
 )
 from ..names import is_job_id
 from ..operation import Argument, Operation, Plan, Reply, clock_argument, expect_ok, tag_of
+from ..record import OWN_KEY_PREFIX
 from ..scripts import load
 from ..stats.heartbeats import WorkerBeat, WorkerRecord, pack_worker, unpack_worker, worker_key
 from ..values import JobState
 
 FORGET_WORKER_MS: Final = 30_000
 """A worker that ended without a word, or hangs, is shown for so long."""
+
+_HELD_PREFIX: Final = f"{OWN_KEY_PREFIX}held:".encode()
+"""Of keys that jobs hold: they are among a queue's idempotency keys."""
 
 WORKERS_MAX: Final = 1_000
 """Of one namespace."""
@@ -314,5 +318,5 @@ def hold_key(queue: QueueKeys, key: str, job_id: str, *, now_ms: int | None = No
         expect_ok(_HOLD_KEY, reply)
         return None
 
-    args = (clock_argument(now_ms), queue.name, b"no_overlap:" + raw, job_id)
+    args = (clock_argument(now_ms), queue.name, _HELD_PREFIX + raw, job_id)
     return Operation(_HOLD_KEY, queue.select(_HOLD_KEY.keys), args, decode)
