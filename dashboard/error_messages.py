@@ -156,8 +156,7 @@ _INPUT_MESSAGES: Final[tuple[tuple[str, InputMessage], ...]] = (
     (
         "invalid key",
         InputMessage(
-            field="key",
-            words=format_lazy(_("A key is printable text of at most {most} bytes."), most=constants.KEY_MAX_BYTES),
+            field="key", words=format_lazy(_("A key has at most {most} bytes."), most=constants.KEY_MAX_BYTES)
         ),
     ),
     (

@@ -257,6 +257,19 @@ def test_a_dependency_by_key_follows_the_job_that_has_the_key_into_its_batch(sho
     assert shop.left() == {}
 
 
+def test_a_key_with_tabs_is_not_taken_for_the_key_that_a_job_waits_for(shop: Shop) -> None:
+    waiting = shop.publish("mails", "orders:k")
+    shop.relay()
+    other = shop.publish("orders", key="k\tw\tshop/mails\t" + waiting.partition("/")[2])
+    shop.publish("images", other)
+    shop.relay()
+
+    shop.do(other)
+    shop.relay()
+
+    assert shop.state(waiting) == "blocked"
+
+
 def test_a_dependency_by_key_of_a_job_that_has_been_acked_is_met(shop: Shop) -> None:
     shop.do(shop.publish("orders", key="first"))
 

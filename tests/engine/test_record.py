@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from queues.engine import Backoff, BackoffKind, Engine, PublishOptions, detail, fail, open_engine
 from queues.engine.constants import SECONDS_MAX
 from queues.engine.names import ALPHABET, is_job_id, published_ms, random_start
-from queues.engine.operations.dependencies import is_key
-from queues.engine.record import pack_options, unpack_attributes, unpack_options
+from queues.engine.record import OWN_KEY_PREFIX, pack_options, unpack_attributes, unpack_options
 from tests.support.rows import in_one_test
 
 from .world import World
@@ -30,7 +29,7 @@ options = st.builds(
     ttl_ms=st.just(0),
     tries=st.integers(min_value=1, max_value=65_535),
     priority=st.integers(min_value=-100, max_value=100),
-    key=st.none() | text.filter(is_key),
+    key=st.none() | text.filter(lambda key: key != "" and not key.startswith(OWN_KEY_PREFIX)),
     backoff=backoffs,
     retention_ms=milliseconds,
     attributes=st.none() | st.dictionaries(text.filter(lambda name: len(name.encode()) <= 32), text, max_size=4),

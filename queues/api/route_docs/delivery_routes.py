@@ -37,7 +37,7 @@ _PUBLISH_OPTIONS: Final = (
     Parameter("group", "string", "group that the job is a member of; at most 255 bytes, printable (groups.md)"),
 )
 _KEY_OPTIONS: Final = (
-    Parameter("key", "string", "idempotency key, at most 255 bytes, no control characters"),
+    Parameter("key", "string", "idempotency key, at most 255 bytes, the first of them not zero"),
     Parameter("key_ttl", "integer", "seconds for which `key` is remembered; default: the job's ttl"),
 )
 _KEY_MODES: Final = (

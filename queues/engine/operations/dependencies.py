@@ -50,18 +50,18 @@ def parse_dependency(text: str, *, queue: str) -> Dependency:
     return dependency
 
 
-def is_key(text: str) -> bool:
-    """Whether it can be an idempotency key: 1 to KEY_MAX_BYTES of UTF-8.
-
-    No control characters: the engine's own keys have a zero byte, what is stored of dependants has tabs.
-    """
+def can_be_waited_for(text: str) -> bool:
+    """Whether jobs can depend on this idempotency key: no control characters, as dependants are stored with tabs."""
     return not _CONTROL.search(text) and 0 < len(text.encode()) <= constants.KEY_MAX_BYTES
 
 
 def check_dependency(dependency: Dependency, text: str | None = None) -> None:
     """Raises InvalidArgumentError unless it can be the name of a job. `text`: as the caller wrote it."""
     is_id = not dependency.key and is_job_id(dependency.job_id)
-    if not (is_id or (not dependency.job_id and is_key(dependency.key))) or _QUEUE_NAME.match(dependency.queue) is None:
+    if (
+        not (is_id or (not dependency.job_id and can_be_waited_for(dependency.key)))
+        or _QUEUE_NAME.match(dependency.queue) is None
+    ):
         shown = (str(dependency) if text is None else text).encode("utf-8", "replace").decode()
         raise InvalidArgumentError(f'invalid depends_on "{shown:.64}"')
 

@@ -11,10 +11,10 @@ from ..errors import InvalidArgumentError
 from ..keys import QueueKeys
 from ..operation import Argument, MergeKey, Operation, Relay, Reply, clock_argument, is_ok, tag_of, unexpected
 from ..queue_limits import check_limit_key
-from ..record import pack_options
+from ..record import OWN_KEY_PREFIX, pack_options
 from ..scripts import Script, load
 from ..values import DEFAULT_OPTIONS, KeyMode, Published, PublishOptions
-from .dependencies import POLICIES, check_dependency, is_key
+from .dependencies import POLICIES, check_dependency
 
 _PUBLISH = load("publish")
 _PUBLISH_KEYED = load("publish_keyed")
@@ -303,8 +303,8 @@ def _check_key(options: PublishOptions) -> None:
         raise InvalidArgumentError("invalid key_max_wait")
     if not _is_text(options.key) or not 1 <= len(options.key.encode()) <= constants.KEY_MAX_BYTES:
         raise InvalidArgumentError("invalid key")
-    if not is_key(options.key):
-        raise InvalidArgumentError("invalid key: it has control characters")
+    if options.key.startswith(OWN_KEY_PREFIX):
+        raise InvalidArgumentError("invalid key: it begins with a zero byte")
     if options.key_ttl_ms is not None and not 0 <= options.key_ttl_ms <= _MAX_MS:
         raise InvalidArgumentError("invalid key_ttl")
 

@@ -18,7 +18,7 @@ from ..operation import Apart, Operation, Plan, in_pages
 from ..record import BATCH_KEY
 from ..values import Counts, Dependency
 from . import dependencies
-from .dependencies import Dependant, Settlement, Wait, Waits, find_cycle
+from .dependencies import Dependant, Settlement, Wait, Waits, can_be_waited_for, find_cycle
 from .groups import find_batches
 from .workflows.nodes import WORKFLOW_POLICY
 from .workflows.noting import NodeEnd, note_ends
@@ -226,11 +226,11 @@ class _Round:
             return
         for one, its_key in members:
             yield _dependants_of(message.queue, one, waiting=outcome != "dead")
-            if its_key:
+            if can_be_waited_for(its_key):
                 yield _dependants_of(message.queue, f":{its_key}", waiting=outcome == "acked")
         # Policies in order: a, c, f, w. The last of a dead job stay, as do those that wait for another with the key.
         yield _dependants_of(message.queue, job_id, waiting=outcome != "dead")
-        if key and key != BATCH_KEY:
+        if can_be_waited_for(key):
             yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")
 
     def _tell_workflows(self, found: dict[str, list[Dependant]], messages: Sequence[_Message]) -> Plan[set[str]]:

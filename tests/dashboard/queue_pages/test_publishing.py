@@ -67,7 +67,7 @@ def test_bytes_are_published_as_base64(olga: Client, shop: Shop) -> None:
         ("attributes", "no pair", "Expected NAME=VALUE: no pair"),
         ("attributes", "\n".join(f"a{n}=1" for n in range(17)), "A job has at most 16 attributes."),
         ("key_ttl_s", "5", "Needs an idempotency key"),
-        ("key", "k" * 256, "A key is printable text of at most 255 bytes."),
+        ("key", "k" * 256, "A key has at most 255 bytes."),
         ("delay_s", "-1", "Write a length of time"),
         ("delay_s", "999999", "It would expire before it is due"),
         ("body", "é" * 600_000, "at most 1 MiB"),
