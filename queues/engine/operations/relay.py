@@ -230,7 +230,7 @@ class _Round:
                 yield _dependants_of(message.queue, f":{its_key}", waiting=outcome == "acked")
         # Policies in order: a, c, f, w. The last of a dead job stay, as do those that wait for another with the key.
         yield _dependants_of(message.queue, job_id, waiting=outcome != "dead")
-        if can_be_waited_for(key):
+        if can_be_waited_for(key):  # not that of a batch
             yield _dependants_of(message.queue, f":{key}", waiting=outcome == "acked")
 
     def _tell_workflows(self, found: dict[str, list[Dependant]], messages: Sequence[_Message]) -> Plan[set[str]]:
