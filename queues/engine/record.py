@@ -19,7 +19,8 @@ _GROUP_BIT = 32
 """Is added to the kind of the backoff if a limit key, or a group, is at the end."""
 
 OWN_KEY_PREFIX = "\0"
-"""With it begin keys of the engine itself: of batches, of `once`, and those that jobs hold. No publish may name one."""
+"""With it begin keys of the service itself: of batches, of `once`, of schedules, and those that jobs hold. No client
+may publish with one."""
 
 BATCH_KEY = OWN_KEY_PREFIX + "batch"
 """What is stored of a batch instead of an idempotency key: by it the relay knows a batch (lua/lib/groups.lua)."""
@@ -120,7 +121,7 @@ def unpack_options(raw: bytes) -> Options:
             cap_ms=_u48(raw, 13),
             failures_only=bool(raw[6] & FAILURES_ONLY_BIT),
         ),
-        key=key if (key := raw[_KEY_PLACE + 2 : key_end].decode()) != BATCH_KEY else "",
+        key="" if (key := raw[_KEY_PLACE + 2 : key_end].decode()).startswith(OWN_KEY_PREFIX) else key,
         attributes=json.loads(attributes) if attributes else None,
         limit_key=raw[attributes_end:-1].decode() if raw[6] & _LIMIT_KEY_BIT else "",
         group=group,

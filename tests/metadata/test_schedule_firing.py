@@ -14,12 +14,14 @@ from django.db import OperationalError, connection
 from queues.engine import (
     Engine,
     JobState,
+    PublishOptions,
     StoreUnavailableError,
     ack,
     consume,
     count_jobs,
     delete_jobs,
     detail,
+    publish,
     server_time,
 )
 from queues.models import FireOutcome, Namespace, Schedule, ScheduleFire
@@ -27,7 +29,7 @@ from queues.pools import engine_for
 from queues.services.errors import InvalidArgumentError, MetadataUnavailableError
 from queues.services.schedules import editing, firing
 from queues.services.schedules.editing import put_schedule, run_now, set_paused
-from queues.services.schedules.firing import TAKE_OVER_MS, Round, fire_due
+from queues.services.schedules.firing import TAKE_OVER_MS, Round, fire_due, key_of
 from queues.services.schedules.rows import to_datetime, to_ms
 from queues.services.schedules.values import CatchUp, Overlap, ScheduleFields, ScheduleKind
 from tests.engine.flaky import FlakyClient
@@ -85,6 +87,19 @@ def test_a_due_schedule_publishes_its_job_and_says_which(engine: Engine) -> None
     assert (done.decided, done.fired, done.next_ms) == (1, 1, T0 + MINUTE)
     schedule.refresh_from_db()
     assert to_ms(schedule.due_at) == T0 + MINUTE  # type: ignore[arg-type]
+
+
+def test_no_key_that_a_client_publishes_with_takes_the_place_of_a_fire(engine: Engine) -> None:
+    schedule = put()
+    queue = engine.queue("orders", "mail")
+    key = key_of(ScheduleFire(schedule=schedule, due_at=to_datetime(T0)))
+    engine.run(publish(queue, [b"mine"], PublishOptions(key=key, key_ttl_ms=60_000)))
+
+    fire(engine)
+
+    found = engine.run(detail(queue, only_fire(schedule).job_id))
+    assert found is not None
+    assert (found.body, found.key) == (b"hello", "")
 
 
 def test_nothing_is_fired_before_it_is_due_nor_twice(engine: Engine) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from .. import constants, names
@@ -55,9 +55,14 @@ class PreparedOptions:
         return self.is_open or bool(self.depends_on)
 
 
-def prepare(options: PublishOptions) -> PreparedOptions:
-    """Raises InvalidArgumentError for options out of range."""
+def prepare(options: PublishOptions, *, own_key: bool = False) -> PreparedOptions:
+    """Raises InvalidArgumentError for options out of range.
+
+    `own_key`: the key is one of this service, which no publish of a client can meet. Jobs are shown without it.
+    """
     check_options(options)
+    if own_key:
+        options = replace(options, key=f"{OWN_KEY_PREFIX}{options.key}")
     key_ttl_ms = options.key_ttl_ms
     if key_ttl_ms is None:
         key_ttl_ms = options.ttl_ms if options.key_mode is KeyMode.WINDOW else 0

@@ -25,6 +25,7 @@ from queues.engine import (
     cancel_job,
     constants,
     detail,
+    prepare,
     publish,
     server_time,
 )
@@ -329,7 +330,8 @@ def _publish(pool: str, engine: Engine, fire: ScheduleFire, body: bytes) -> Oper
         limit_key=row.limit_key or None,
     )
     policy = policy_for(pool=pool, namespace=namespace, queue=fire.queue)
-    return publish(engine.queue(namespace, fire.queue), [body], effective_options(request=request, policy=policy))
+    options = prepare(effective_options(request=request, policy=policy), own_key=True)
+    return publish(engine.queue(namespace, fire.queue), [body], options)
 
 
 def _apart(operations: Sequence[Operation[Any]]) -> Plan[list[Any]]:
