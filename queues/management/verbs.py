@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
 from queues.engine.errors import TaskqError
+from queues.pools.database import reason_of
 
 
 class VerbCommand(BaseCommand):
@@ -38,7 +39,7 @@ class VerbCommand(BaseCommand):
         except TaskqError as error:
             raise CommandError(str(error)) from error
         except (OperationalError, ProgrammingError) as error:
-            reason = str(error).splitlines()[0]
+            reason = reason_of(error)
             raise CommandError(
                 f"the database cannot be used ({reason}): is it running, and migrated? This command needs that "
                 "of the server: set DATABASE_URL, or TASKQ_DATA_DIR"

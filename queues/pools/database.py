@@ -48,6 +48,11 @@ OUTAGE: Final = (OperationalError, InterfaceError)
 """What says that the database is away. Any other of its errors is about the question: the next one may be answered."""
 
 
+def reason_of(fault: Exception) -> str:
+    """What went wrong, in one line: databases say more in further ones."""
+    return f"{type(fault).__name__}: {fault}".splitlines()[0]
+
+
 class _Outage:
     """Whether the database is away, as far as this process knows."""
 
@@ -59,8 +64,7 @@ class _Outage:
         self.ask_again_at = time.monotonic() + PAUSE_S
         if not self.known:
             self.known = True
-            reason = f"{type(fault).__name__}: {fault}".splitlines()[0]
-            logger.error("database cannot be read", extra={"action": "metadata.read", "reason": reason})
+            logger.error("database cannot be read", extra={"action": "metadata.read", "reason": reason_of(fault)})
 
     def end(self) -> None:
         if self.known:

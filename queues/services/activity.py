@@ -23,7 +23,7 @@ from queues.engine import JobState
 from queues.engine.names import is_job_id
 from queues.models import Activity, ActivityAction, Namespace
 from queues.models.activity import DETAIL_MAX
-from queues.pools.database import read_metadata
+from queues.pools.database import read_metadata, reason_of
 
 from .permissions import User, sees_everything
 
@@ -104,8 +104,7 @@ def note_activity(
             _write(fields, count)
     except (DatabaseError, InterfaceError) as error:
         who = {"who": fields["who"], "activity": str(action), "pool": pool, "namespace": namespace, "queue": queue}
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        logger.error("activity not written", extra={"action": "activity.note", "reason": reason, **who})
+        logger.error("activity not written", extra={"action": "activity.note", "reason": reason_of(error), **who})
 
 
 def prune_activity() -> int:

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from queues import spark_settings
 from queues.models import ReportTrigger
+from queues.pools.database import reason_of
 from queues.services.reporting.failures import DayTakenError, ReportFailedError
 from queues.services.reporting.making.due_days import recent_days, report_due_days
 from queues.services.reporting.making.exporting import export_recent_days
@@ -73,7 +74,7 @@ class Command(BaseCommand):
             except ReportFailedError as error:
                 raise CommandError(str(error)) from error
             except (OperationalError, ProgrammingError) as error:
-                reason = str(error).splitlines()[0]
+                reason = reason_of(error)
                 raise CommandError(f"the database cannot be used ({reason}): is it running, and migrated?") from error
             finally:
                 self._line.end()

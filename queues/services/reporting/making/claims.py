@@ -21,6 +21,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from queues.models import ReportDay, ReportState, ReportTrigger
+from queues.pools.database import reason_of
 
 from ..failures import ClaimLostError, DayTakenError
 from ..values import STALLED_AFTER, WarningKind
@@ -181,8 +182,7 @@ class ClaimHeartbeat:
             self._lost.set()
         except (DatabaseError, InterfaceError) as error:
             connection.close()
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            logger.warning("report: beat not written", extra={"action": "report.beat", "reason": reason})
+            logger.warning("report: beat not written", extra={"action": "report.beat", "reason": reason_of(error)})
 
 
 TEXT_MAX = 1_000

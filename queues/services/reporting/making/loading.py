@@ -16,6 +16,7 @@ from django.db.models import Q
 from queues.lake.local_days import LocalDay
 from queues.lake.storage import LakeError
 from queues.models import QueueDay, ReportDay, ReportTrigger
+from queues.pools.database import reason_of
 
 from ..failures import BadResultsError, ClaimLostError, EventsGoneError, ReportFailedError, StoppedError
 from ..values import PoolEvents, WarningKind
@@ -271,8 +272,7 @@ class DayWork:
             logger.warning("report: another process has the day", extra=fields)
         except (DatabaseError, InterfaceError) as error:
             connection.close()
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            logger.error("report: failure not written", extra=fields | {"reason": reason})
+            logger.error("report: failure not written", extra=fields | {"reason": reason_of(error)})
 
     def _tell(self, stage: str, share: float, message: str = "") -> None:
         self._heartbeat.tell(stage=stage, share=share)
