@@ -36,7 +36,7 @@ async def opened(url: str, **options: Any) -> AsyncIterator[AsyncEngine]:
         await engine.close()
 
 
-async def until(condition: Callable[[], object], *, or_fail: str, timeout_s: float = 10.0) -> None:
+async def until(condition: Callable[[], object], *, or_fail: str, timeout_s: float = 30.0) -> None:
     """Give others a turn until `condition()` is true."""
     deadline = asyncio.get_running_loop().time() + timeout_s
     while not condition():
@@ -45,7 +45,7 @@ async def until(condition: Callable[[], object], *, or_fail: str, timeout_s: flo
         await asyncio.sleep(0.002)
 
 
-async def until_it_is_so(condition: Callable[[], Awaitable[object]], *, or_fail: str, timeout_s: float = 10.0) -> None:
+async def until_it_is_so(condition: Callable[[], Awaitable[object]], *, or_fail: str, timeout_s: float = 30.0) -> None:
     """The same for a condition that has to ask."""
     deadline = asyncio.get_running_loop().time() + timeout_s
     while not await condition():
