@@ -54,6 +54,9 @@ FLOOD_SECONDS: Final = 60
 ROW_SEEN_S: Final = 3.0
 """By then every process has noticed that the row of a pool has changed."""
 
+STOPPED_WITHIN_S: Final = 10.0
+"""Less than a writer of SQLite waits, for one is kept waiting meanwhile."""
+
 NOBODY: Final = "spark://127.0.0.1:1"
 """A Spark master that there is not."""
 
@@ -170,11 +173,22 @@ def _stopped_processes(children: list[int]) -> Iterator[None]:
     try:
         for pid in processes:
             os.kill(pid, signal.SIGSTOP)
+        _wait_until_stopped(processes)
         yield
     finally:
         for pid in reversed(processes):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
+
+
+def _wait_until_stopped(pids: list[int]) -> None:
+    """On a busy machine seconds pass until the thread runs that takes the signal; meanwhile the others go on."""
+    until = time.monotonic() + STOPPED_WITHIN_S
+    for pid in pids:
+        while (state := _ask_ps(pid, "state=")) and state[0] not in "TZ":
+            if time.monotonic() > until:
+                raise CannotSeedError(f"process {pid} does not stop within {STOPPED_WITHIN_S:g} s")
+            time.sleep(0.01)
 
 
 def _command_of(pid: int) -> str:

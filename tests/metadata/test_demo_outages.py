@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -98,6 +100,28 @@ def test_a_pump_that_writes_is_stopped_afterwards(monkeypatch: pytest.MonkeyPatc
             stopping.set()
             demo.join()
         assert not is_stopped(pump.pid)
+
+
+def test_what_takes_its_time_to_stop_is_waited_for(
+    redis_server: EmbeddedRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a busy machine lets the thread that takes the signal wait."""
+    pid = redis_server.pid
+    assert pid is not None
+    kill, signals = os.kill, []
+
+    def kill_later(of: int, number: signal.Signals) -> None:
+        signals.append(number)
+        threading.Timer(0.3 if number is signal.SIGSTOP else 0, kill, (of, number)).start()
+
+    monkeypatch.setattr(os, "kill", kill_later)
+    try:
+        with demo_outages._stopped_processes([pid]):
+            assert is_stopped(pid)
+    finally:
+        kill(pid, signal.SIGCONT)
+
+    assert signals == [signal.SIGSTOP, signal.SIGCONT]
 
 
 def test_where_redis_is_has_to_be_known() -> None:

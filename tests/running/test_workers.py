@@ -63,7 +63,7 @@ def connect_to_both(server: Server, number: int) -> list[Wire]:
             return False
         return len(shares) == 2 and min(shares.values()) >= number // 4
 
-    wait_until(enough, or_fail="one worker gets all connections")
+    wait_until(enough, or_fail="one worker gets all connections", timeout_s=REPLACED_WITHIN_S)
     return wires
 
 
