@@ -108,20 +108,24 @@ def test_what_takes_its_time_to_stop_is_waited_for(
     """As where a busy machine lets the thread that takes the signal wait."""
     pid = redis_server.pid
     assert pid is not None
-    kill, signals = os.kill, []
+    kill, later = os.kill, []
 
-    def kill_later(of: int, number: signal.Signals) -> None:
-        signals.append(number)
-        threading.Timer(0.3 if number is signal.SIGSTOP else 0, kill, (of, number)).start()
+    def kill_later(of: int, number: int) -> None:
+        if (of, number) != (pid, signal.SIGSTOP):
+            kill(of, number)
+            return
+        later.append(threading.Timer(0.3, kill, (of, number)))
+        later[-1].start()
 
     monkeypatch.setattr(os, "kill", kill_later)
     try:
         with demo_outages._stopped_processes([pid]):
             assert is_stopped(pid)
+        assert not is_stopped(pid)
     finally:
+        for timer in later:
+            timer.join()
         kill(pid, signal.SIGCONT)
-
-    assert signals == [signal.SIGSTOP, signal.SIGCONT]
 
 
 def test_where_redis_is_has_to_be_known() -> None:

@@ -13,6 +13,7 @@ from django.db import OperationalError, connection
 
 from queues.engine import (
     Engine,
+    JobFilter,
     JobState,
     PublishOptions,
     StoreUnavailableError,
@@ -22,6 +23,7 @@ from queues.engine import (
     delete_jobs,
     detail,
     publish,
+    scan_jobs,
     server_time,
 )
 from queues.models import FireOutcome, Namespace, Schedule, ScheduleFire
@@ -100,6 +102,8 @@ def test_no_key_that_a_client_publishes_with_takes_the_place_of_a_fire(engine: E
     found = engine.run(detail(queue, only_fire(schedule).job_id))
     assert found is not None
     assert (found.body, found.key) == (b"hello", "")
+    alike = engine.run(scan_jobs(queue, JobState.READY, JobFilter(key="schedule:")))
+    assert [job.body for job in alike.jobs] == [b"mine"]
 
 
 def test_nothing_is_fired_before_it_is_due_nor_twice(engine: Engine) -> None:

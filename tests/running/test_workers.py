@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from queues.embedded import EmbeddedRedis
+from queues.engine import Engine, list_waiting, open_engine
+from queues.engine.stats.consumers import WaitingConsumer
 from tests.http.service import Server, Site
 from tests.http.two_servers_connection import Answer, Wire, request
 from tests.support.waiting import wait_until
@@ -65,6 +67,20 @@ def connect_to_both(server: Server, number: int) -> list[Wire]:
 
     wait_until(enough, or_fail="one worker gets all connections", timeout_s=REPLACED_WITHIN_S)
     return wires
+
+
+def wait_until_all_wait(server: Server, queue: str, number: int) -> None:
+    """Until so many are told of as waiting, which a server does every few seconds. What a worker that is killed has
+    asked Redis for before would be carried out by a Redis that is slow after what others ask for meanwhile."""
+    engine = open_engine(server.site.redis_url)
+    try:
+        wait_until(lambda: sum(one.waiting for one in waiting_in(engine, queue)) == number, or_fail="they do not wait")
+    finally:
+        engine.close()
+
+
+def waiting_in(engine: Engine, queue: str) -> list[WaitingConsumer]:
+    return [one for beat in engine.run(list_waiting()).beats for one in beat.consumers if queue in one.queues]
 
 
 def publishes(server: Server, queue: str) -> bool:
@@ -150,6 +166,7 @@ def test_a_killed_worker_is_replaced_while_the_other_goes_on(server: Server) -> 
     assert len(before) == len(of_worker) == 2
     for wire in wires:
         wire.send(ask(server, "GET after-kill?timeout=60"))
+    wait_until_all_wait(server, "after-kill", len(wires))
     victim = min(before)
 
     os.kill(victim, signal.SIGKILL)

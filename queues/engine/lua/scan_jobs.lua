@@ -86,6 +86,7 @@ local function matches_record(raw)
   local its_key, attributes = '', ''
   if options ~= '' then
     _, _, _, _, its_key, attributes = struct.unpack('>I6BI6I6Hc0Hc0', options)
+    if string.byte(its_key) == 0 then its_key = '' end -- a key of the service itself, which nobody is shown
   end
   if not (has(its_key, key_text) and matches_attributes(attributes)) then return false end
   if body_text ~= '' and #raw - body_at >= match_max then return 'unknown' end

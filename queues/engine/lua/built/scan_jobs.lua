@@ -458,6 +458,9 @@ local function visit_10(id_14)
    local its_key, attributes = '', ''
    if options_2 ~= '' then
     __10, __10, __10, __10, its_key, attributes = struct.unpack('>I6BI6I6Hc0Hc0', options_2)
+    if string.byte(its_key) == 0 then
+     its_key = ''
+    end
    end
    local has_4
    repeat
