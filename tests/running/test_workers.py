@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from queues.embedded import EmbeddedRedis
-from queues.engine import Engine, list_waiting, open_engine
-from queues.engine.stats.consumers import WaitingConsumer
+from queues.engine import open_engine
 from tests.http.service import Server, Site
+from tests.http.test_presence import told_of
 from tests.http.two_servers_connection import Answer, Wire, request
 from tests.support.waiting import wait_until
 
@@ -74,13 +74,9 @@ def wait_until_all_wait(server: Server, queue: str, number: int) -> None:
     asked Redis for before would be carried out by a Redis that is slow after what others ask for meanwhile."""
     engine = open_engine(server.site.redis_url)
     try:
-        wait_until(lambda: sum(one.waiting for one in waiting_in(engine, queue)) == number, or_fail="they do not wait")
+        wait_until(lambda: sum(one.waiting for one in told_of(engine, queue)) == number, or_fail="they do not wait")
     finally:
         engine.close()
-
-
-def waiting_in(engine: Engine, queue: str) -> list[WaitingConsumer]:
-    return [one for beat in engine.run(list_waiting()).beats for one in beat.consumers if queue in one.queues]
 
 
 def publishes(server: Server, queue: str) -> bool:
