@@ -99,19 +99,28 @@ function follow() {
 }
 
 const relativeIn = (target) => target.closest?.('time[data-local="ago"]');
+let focused; // the time that has the focus, or that of the row that has it: its tooltip stays, whatever the pointer does elsewhere
 document.addEventListener("pointerover", (event) => {
-  const time = relativeIn(event.target);
-  if (time) show(time);
-  else if (!tip.hidden && !document.activeElement?.matches?.('time[data-local="ago"]')) hide();
+  const time = relativeIn(event.target) ?? focused;
+  if (time?.isConnected) show(time);
+  else if (!tip.hidden) hide();
 });
 document.addEventListener("focusin", (event) => {
   const time = relativeIn(event.target) ?? event.target.closest?.("tbody tr, li")?.querySelector('time[data-local="ago"]');
-  if (time && event.target.matches(":focus-visible")) show(time);
+  focused = time && event.target.matches(":focus-visible") ? time : undefined;
+  if (focused) show(focused);
   else hide();
 });
-document.addEventListener("focusout", hide);
+document.addEventListener("focusout", () => {
+  focused = undefined;
+  hide();
+});
 document.addEventListener("scroll", follow, { capture: true, passive: true });
-document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  focused = undefined;
+  hide();
+});
 
 document.addEventListener("taskq:updated", (event) => localise(event.target));
 localise(document);

@@ -22,6 +22,7 @@ from queues.engine import PublishOptions
 from taskq import App, NotConfiguredError
 from taskq.cli.run_worker import add_arguments, run_worker, worker_options
 from taskq.worker import supervisor
+from taskq.worker.options import DEFAULT_LEASE_S
 from tests.support.python_path import python_path
 from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
@@ -187,7 +188,7 @@ def test_a_killed_worker_costs_a_lease_and_no_job(place: Place) -> None:
     killed_at = time.monotonic()
     with place.started("worker", "tasks", "-q", "slow", "--lease", "2"), reclaiming(place):
         wait_for(lambda: "end" in lines(log), "the job was lost")
-    assert time.monotonic() - killed_at < 6
+    assert time.monotonic() - killed_at < DEFAULT_LEASE_S / 2, "the lease was not that of --lease"
     assert place.counts("slow") == {}
 
 
