@@ -69,47 +69,51 @@ tip.setAttribute("role", "tooltip");
 tip.hidden = true;
 tip.dataset.keep = "";
 
-const described = () => document.querySelector('[aria-describedby="time-tip"]');
+const RELATIVE = 'time[data-local="ago"]';
+let shown; // the time whose tooltip is seen
+let focused; // what has the focus and a time: its tooltip stays until the focus leaves or Escape is pressed
+let pointer = ""; // where it was: what moves, or is written anew, under one that rests tells of it as if it had moved
+
+const relativeIn = (target) => target.closest?.(RELATIVE);
+const rowsTime = (target) => [...(target.closest?.("tbody tr, li")?.querySelectorAll(RELATIVE) ?? [])].find((time) => time.offsetParent);
+const focusedTime = () => focused && (relativeIn(focused) ?? rowsTime(focused));
 
 function show(time) {
-  if (described() !== time) described()?.removeAttribute("aria-describedby");
+  const at = time?.getBoundingClientRect();
+  if (!at?.height || at.bottom < 0 || at.top > document.documentElement.clientHeight) return hide();
+  if (shown !== time) shown?.removeAttribute("aria-describedby");
+  shown = time;
   const moment = new Date(time.dateTime);
-  tip.textContent = `${forms.exact.format(moment)} · ${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  const text = `${forms.exact.format(moment)} · ${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  if (tip.textContent !== text) tip.textContent = text;
   if (!tip.isConnected) document.body.append(tip);
   tip.hidden = false;
   time.setAttribute("aria-describedby", tip.id);
-  const at = time.getBoundingClientRect();
   const above = at.top - tip.offsetHeight - 6;
   tip.style.top = `${above > 0 ? above : at.bottom + 6}px`;
   tip.style.left = `${Math.max(8, Math.min(at.left, document.documentElement.clientWidth - tip.offsetWidth - 8))}px`;
 }
 
 function hide() {
+  if (!shown) return;
   tip.hidden = true;
-  described()?.removeAttribute("aria-describedby");
+  shown.removeAttribute("aria-describedby");
+  shown = undefined;
 }
 
 // The pointer's own scrolling tells of what is under it afterwards; a page that scrolls by itself does not.
-function follow() {
-  const time = tip.hidden ? null : described();
-  if (!time) return;
-  const at = time.getBoundingClientRect();
-  if (at.bottom < 0 || at.top > document.documentElement.clientHeight) hide();
-  else show(time);
-}
+const follow = () => show(focusedTime() ?? shown);
 
-const relativeIn = (target) => target.closest?.('time[data-local="ago"]');
-let focused; // the time that has the focus, or that of the row that has it: its tooltip stays, whatever the pointer does elsewhere
 document.addEventListener("pointerover", (event) => {
-  const time = relativeIn(event.target) ?? focused;
-  if (time?.isConnected) show(time);
-  else if (!tip.hidden) hide();
+  const before = pointer;
+  pointer = `${event.clientX} ${event.clientY}`;
+  const time = focused && pointer === before ? undefined : relativeIn(event.target);
+  show(time ?? focusedTime());
 });
+document.addEventListener("pointermove", (event) => (pointer = `${event.clientX} ${event.clientY}`), { passive: true });
 document.addEventListener("focusin", (event) => {
-  const time = relativeIn(event.target) ?? event.target.closest?.("tbody tr, li")?.querySelector('time[data-local="ago"]');
-  focused = time && event.target.matches(":focus-visible") ? time : undefined;
-  if (focused) show(focused);
-  else hide();
+  focused = event.target.matches(":focus-visible") ? event.target : undefined;
+  show(focusedTime());
 });
 document.addEventListener("focusout", () => {
   focused = undefined;
@@ -122,5 +126,8 @@ document.addEventListener("keydown", (event) => {
   hide();
 });
 
-document.addEventListener("taskq:updated", (event) => localise(event.target));
+document.addEventListener("taskq:updated", (event) => {
+  localise(event.target);
+  follow();
+});
 localise(document);

@@ -185,10 +185,8 @@ def test_a_killed_worker_costs_a_lease_and_no_job(place: Place) -> None:
     with place.started("worker", "tasks", "-q", "slow", "--lease", "2"):
         wait_for(lambda: lines(log), "it did not begin")
         os.kill(int(lines(log)[0].split()[1]), signal.SIGKILL)
-    killed_at = time.monotonic()
     with place.started("worker", "tasks", "-q", "slow", "--lease", "2"), reclaiming(place):
-        wait_for(lambda: "end" in lines(log), "the job was lost")
-    assert time.monotonic() - killed_at < DEFAULT_LEASE_S / 2, "the lease was not that of --lease"
+        wait_for(lambda: "end" in lines(log), "the job was lost, or leased for longer", timeout_s=DEFAULT_LEASE_S - 5)
     assert place.counts("slow") == {}
 
 
