@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import subprocess
 import sys
@@ -27,6 +28,9 @@ LEFT_OUT = (
     "tests/metadata/test_commands.py::test_a_process_starts_without_what_it_does_not_need",
 )
 
+LIMIT_S = 3_600
+"""For all; two processors with nothing else to do take a minute and a half."""
+
 
 def test_what_is_left_out_exists() -> None:
     for each in LEFT_OUT:
@@ -41,9 +45,10 @@ def test_what_is_left_out_exists() -> None:
 def test_what_lives_in_the_database_lives_in_postgresql_too() -> None:
     chosen = ["-m", "database", *(f"--deselect={each}" for each in LEFT_OUT), *AGAIN]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen]
+    faulthandler.cancel_dump_traceback_later()  # each of those tests has a limit of its own
     with private_postgres() as url:
         environment = os.environ | {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"}
-        result = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT, timeout=LIMIT_S)
         print(result.stdout)
     assert result.returncode == 0, result.stdout[-20_000:]
     assert " passed" in result.stdout
