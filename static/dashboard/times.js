@@ -71,7 +71,7 @@ tip.dataset.keep = "";
 
 const RELATIVE = 'time[data-local="ago"]';
 let shown; // the time whose tooltip is seen
-let focused; // what has the focus and a time: its tooltip stays until the focus leaves or Escape is pressed
+let focused; // what has the focus: if it has a time, its tooltip stays until the focus leaves or Escape is pressed
 let pointer = ""; // where it was: what moves, or is written anew, under one that rests tells of it as if it had moved
 
 const relativeIn = (target) => target.closest?.(RELATIVE);
@@ -107,8 +107,9 @@ const follow = () => show(focusedTime() ?? shown);
 document.addEventListener("pointerover", (event) => {
   const before = pointer;
   pointer = `${event.clientX} ${event.clientY}`;
-  const time = focused && pointer === before ? undefined : relativeIn(event.target);
-  show(time ?? focusedTime());
+  const under = relativeIn(event.target);
+  const kept = focusedTime();
+  show(pointer === before ? (kept ?? under) : (under ?? kept));
 });
 document.addEventListener("pointermove", (event) => (pointer = `${event.clientX} ${event.clientY}`), { passive: true });
 document.addEventListener("focusin", (event) => {
