@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from queues.engine import JobState, count_jobs
 from queues.pools import engine_for
+from queues.pools.ttl_cache import forget_everything
 from queues.services.dead_letters import actions as dead_acts
 from tests.support.burying import bury
 from tests.support.rows import in_one_test
@@ -270,13 +271,10 @@ def test_every_page_is_made_of_a_few_questions_to_redis(people: People) -> None:
     engine = engine_for("default")
     get(people.alice.browser)
 
-    queries, questions = [], []
-    for _time in range(3):  # pools and policies are remembered for seconds: one may be read anew
-        before = engine.client.info("stats")["total_reads_processed"]
-        with CaptureQueriesContext(connection) as captured:
-            get(people.alice.browser)
-        queries.append(len(captured))
-        questions.append(engine.client.info("stats")["total_reads_processed"] - before)
+    forget_everything()  # how much of pools and policies is remembered depends on how fast the machine is
+    before = engine.client.info("stats")["total_reads_processed"]
+    with CaptureQueriesContext(connection) as captured:
+        get(people.alice.browser)
 
-    assert min(queries) <= 5
-    assert min(questions) < 12
+    assert len(captured) <= 6
+    assert engine.client.info("stats")["total_reads_processed"] - before < 12
