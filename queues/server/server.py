@@ -64,17 +64,29 @@ class CannotListenError(Exception):
     """The address cannot be listened on. The message is one line that says what to do."""
 
 
-def serve(*, host: str, port: int, workers: int) -> None:
-    """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process."""
+def serve(*, host: str, port: int, workers: int, fd: int | None = None) -> None:
+    """Serve until SIGTERM or SIGINT. Workers that die are replaced, and never outlive this process.
+
+    `fd`: an open socket in place of `host` and `port`. While whoever opened it starts another server on it, connections
+    wait instead of being refused. Raises CannotListenError.
+    """
     with runtime_directory() as directory:
         if settings.TASKQ_FAST_PATH and settings.TASKQ_PAGES_PROCESS:
             with pages_process(directory):
-                run(partial(load_worker, directory), host=host, port=port, workers=workers)
+                run(partial(load_worker, directory), host=host, port=port, workers=workers, fd=fd)
         else:
-            run(partial(load_application, directory), host=host, port=port, workers=workers)
+            run(partial(load_application, directory), host=host, port=port, workers=workers, fd=fd)
 
 
-def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max_s: int = IDLE_MAX_S) -> None:
+def run(
+    load: Callable[[], Any],
+    *,
+    host: str,
+    port: int,
+    workers: int,
+    fd: int | None = None,
+    idle_max_s: int = IDLE_MAX_S,
+) -> None:
     """Serve what `load` answers in each worker; one worker is this process itself. Raises CannotListenError."""
     allow_open_files()
     config = configure(
@@ -86,14 +98,14 @@ def run(load: Callable[[], Any], *, host: str, port: int, workers: int, idle_max
         timeout_worker_healthcheck=READY_WITHIN_S,
     )
     if workers > 1:
-        Workers(config, sockets=[_listen(host, port)]).run()
+        Workers(config, sockets=[_listen(host, port, fd)]).run()
         return
     server = BeatingServer(config)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, partial(note_stop, server))
     config.load()  # before there is an event loop, in which Django would refuse to look at its database
     if not server.should_exit:
-        server.run(sockets=[_listen(host, port)])
+        server.run(sockets=[_listen(host, port, fd)])
 
 
 def load_application(directory: Path) -> Callable[..., Any]:
@@ -147,16 +159,21 @@ def configure(load: Callable[[], Any], **particulars: Any) -> uvicorn.Config:
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, fd: int | None) -> socket.socket:
     """Raises CannotListenError."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        if fd is not None:
+            listener = socket.socket(fileno=fd)
+        else:
+            family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a server before may linger
+        if fd is None:
+            listener.bind(address)
         listener.listen(BACKLOG)  # where SO_REUSEADDR lets two bind, only one may listen
     except (OSError, OverflowError) as error:
-        raise CannotListenError(f"cannot listen on {host}:{port}: {error}") from error
+        where = f"{host}:{port}" if fd is None else f"the open file {fd}"
+        raise CannotListenError(f"cannot listen on {where}: {error}") from error
     listener.set_inheritable(True)
     return listener
 

@@ -18,6 +18,7 @@ import pickle
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Final
@@ -41,6 +42,9 @@ READS_FOR_ALL: Final = 32
 
 MESSAGE_MAX_BYTES: Final = 1024 * 1024
 """A message is a line, or a cursor at the most: a longer one is none."""
+
+EXPIRED_AFTER_S: Final = 5.0
+"""How long after the end of its process an attempt may still end as pebble says, which takes a tenth of a second."""
 
 _LENGTH: Final = struct.Struct(">I")
 
@@ -79,7 +83,7 @@ class ProcessRunner:
         """One for each process: a task's time begins when it has one."""
         self._pool: Any = None
         self._numbers = itertools.count(1)
-        self._running: dict[int, Attempt] = {}
+        self._running: dict[int, _Running] = {}
         """By the number of the order."""
         self._pipes: set[_MessageReader] = set()
 
@@ -108,11 +112,13 @@ class ProcessRunner:
             kwargs=kwargs,
         )
         future = self._pool.submit(_run, None, order)
-        self._running[order.number] = attempt
+        running = self._running[order.number] = _Running(attempt, future)
         try:
             ended = await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             future.cancel()  # pebble kills the process that runs it
+            if running.has_expired and not _is_cancelled():
+                raise _process_expired() from None
             raise
         finally:
             self._read_all()
@@ -165,6 +171,8 @@ class ProcessRunner:
             return pipe.read()
         except EOFError:  # the process ended; the beginning of a message that it did not finish is dropped
             self._close_pipe(pipe)
+            if pipe.order is not None:
+                asyncio.get_running_loop().call_later(EXPIRED_AFTER_S, self._expire, pipe.order)
         except Exception as error:
             logger.exception(
                 "messages of a process cannot be read", extra={"action": "worker.process", "error": str(error)}
@@ -179,15 +187,24 @@ class ProcessRunner:
                 if not self._read(pipe):
                     break
 
+    def _expire(self, number: int) -> None:
+        """End the attempt of a process that has ended. Where pebble sees the end of a process before it has read which
+        task that took, it does not: the attempt would last for as long as the worker."""
+        running = self._running.get(number)
+        if running is not None and not running.future.done():
+            running.has_expired = True
+            running.future.cancel()
+
     def _close_pipe(self, pipe: _MessageReader) -> None:
         self._pipes.discard(pipe)
         asyncio.get_running_loop().remove_reader(pipe.fileno())
         pipe.close()
 
     def _on_message(self, number: int, kind: str, content: Any) -> None:
-        attempt = self._running.get(number)
-        if attempt is None:
+        running = self._running.get(number)
+        if running is None or kind == "begin":
             return
+        attempt = running.attempt
         if kind == "progress":
             attempt.context.progress(*content)
         elif kind == "log":
@@ -198,13 +215,39 @@ class ProcessRunner:
             attempt.cursor = content
 
 
+@dataclass(slots=True, eq=False)
+class _Running:
+    """An order that a process has, or is to get. `has_expired`: the process has ended, and `future` not with it."""
+
+    attempt: Attempt
+    future: Future[Any]
+    has_expired: bool = False
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody cancels the task that runs now."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _process_expired() -> Exception:
+    """What pebble raises for a task whose process ended."""
+    from pebble import ProcessExpired
+
+    return ProcessExpired("Abnormal termination")  # type: ignore[no-untyped-call]
+
+
 class _MessageReader:
-    """The worker's end of a pipe. A message is its length in four bytes, then a pickled tuple."""
+    """The worker's end of a pipe. A message is its length in four bytes, then a pickled tuple.
+
+    `order`: the number of the order that the process began last.
+    """
 
     def __init__(self, connection: Connection, on_message: Callable[[int, str, Any], None]) -> None:
         self._connection = connection
         self._on_message = on_message
         self._unread = bytearray()
+        self.order: int | None = None
         os.set_blocking(connection.fileno(), False)
 
     def fileno(self) -> int:
@@ -231,7 +274,9 @@ class _MessageReader:
             end = begin + _LENGTH.size + length
             if len(unread) < end:
                 break
-            self._on_message(*pickle.loads(unread[begin + _LENGTH.size : end]))  # noqa: S301 - from our own process
+            number, kind, content = pickle.loads(unread[begin + _LENGTH.size : end])  # noqa: S301 - from our own process
+            self.order = number
+            self._on_message(number, kind, content)
             begin = end
         del unread[:begin]
         return True
@@ -345,6 +390,7 @@ def _run(order: _Order) -> bytes | _Raised | None:
 
     The function is found by the module that declares it, for a decorated one cannot be pickled.
     """
+    _writer.send(order.number, "begin", None)
     task = _find(order)
     context = _TaskContext(
         app=task.app,

@@ -116,7 +116,9 @@ def test_an_incident_is_acknowledged_from_the_list_and_noted_on_its_page(seeded:
     page.goto("/incidents/?state=open&q=webhooks")
     line = page.locator(".incident-list li").filter(has_text="webhooks")
     expect(line).to_be_visible(timeout=SEEN_WITHIN_MS)
-    line.get_by_role("button", name="Acknowledge").click()
+    acknowledge = line.get_by_role("button", name="Acknowledge")
+    expect(acknowledge).to_be_visible(timeout=SEEN_WITHIN_MS)  # once the watch has written down what a survey has found
+    acknowledge.click()
     expect(line).to_contain_text("acknowledged by admin")
 
     line.get_by_role("link", name="started").click()

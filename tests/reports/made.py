@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import redis
 
+from queues.engine import Engine, open_engine
 from queues.lake.names import EntryId, drained_name, hour_dir
 from queues.lake.schema import arrow_schema
 from queues.lake.writer import parquet_bytes
@@ -26,6 +29,18 @@ def event(kind: str, at: int, **others: Any) -> Event:
     place = {"pool": "default", "namespace": "ns", "queue": "q"}
     nothing = dict.fromkeys(("job", "published", "attempt", "wait_ms", "run_ms", "size", "worker", "error"))
     return {**place, "kind": kind, "at": at, **nothing, "demo": False, **others}
+
+
+@contextmanager
+def empty_engine(redis_url: str, *, partitions: int, events_memory: int | None = None) -> Iterator[Engine]:
+    """On a Redis that has nothing, whatever a test before has left there. `events_memory`: room for events in bytes."""
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushdb()
+    engine = open_engine(redis_url, partitions=partitions, events_memory=events_memory)
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 def ms(text: str) -> int:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from queues.engine import Engine, ack, consume, count_live_jobs, open_engine, partition_load, publish
+from queues.engine import Engine, ack, consume, count_live_jobs, partition_load, publish
 from queues.engine.keys import partition_of
 from queues.lake.counts import CountsWriter, QueueCount
 from queues.lake.names import HOUR_MS, EntryId, drained_name
@@ -19,7 +17,7 @@ from queues.pump.roles.drain import Drain
 from queues.pump.roles.hourly_counts import HourlyCounts
 
 from .conftest import CountedDays
-from .made import Event, event, ms, read_table, write_lake
+from .made import Event, empty_engine, event, ms, read_table, write_lake
 from .test_history import backlogs
 
 BEFORE: Final = "2026-03-29"
@@ -84,17 +82,6 @@ def drain_all(pool: str, engine: Engine, lake: Path) -> None:
         pass
 
 
-@contextmanager
-def empty_engine(redis_url: str) -> Iterator[Engine]:
-    """On a Redis that has nothing, and room for few events."""
-    engine = open_engine(redis_url, partitions=2, events_memory=20_000)
-    try:
-        engine.client.flushdb()
-        yield engine
-    finally:
-        engine.close()
-
-
 @dataclass(frozen=True, slots=True)
 class Burst:
     """How many events were dropped, and how many jobs there are."""
@@ -153,11 +140,11 @@ def write_pools(lake: Path, redis_url: str) -> Anchors:
     twelve o'clock, those of the other pools of that of the day before."""
     torn = write_torn(lake)
     for pool in ("behind", "caught-up"):
-        with empty_engine(redis_url) as engine:
+        with empty_engine(redis_url, partitions=2, events_memory=20_000) as engine:
             write_drained_late(pool, engine, lake)
             if pool == "caught-up":
                 drain_all(pool, engine, lake)
-    with empty_engine(redis_url) as engine:
+    with empty_engine(redis_url, partitions=2, events_memory=20_000) as engine:
         burst = write_burst(engine, lake)
     morning, evening = ms(f"{DAY}T09:00"), ms(f"{DAY}T18:00")
     told = [

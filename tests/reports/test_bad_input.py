@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from queues.engine import Engine, ack, consume, open_engine, publish
+from queues.engine import Engine, ack, consume, publish
 from queues.lake.compact import compact_day
 from queues.lake.deletion import delete_day
 from queues.lake.error_patterns import LEASE_LOST
@@ -34,7 +34,7 @@ from queues.reports.history import Output, backlog_before
 
 from . import expected
 from .conftest import RunDay
-from .made import event, ms, read_table, write_lake
+from .made import empty_engine, event, ms, read_table, write_lake
 
 DAY: Final = "2026-03-29"
 NEXT: Final = "2026-03-30"
@@ -182,12 +182,9 @@ def write_flipped(lake: Path) -> None:
 
 def write_counted(lake: Path, redis_url: str) -> None:
     """Of POOLS: events that Redis has counted."""
-    engine = open_engine(redis_url, partitions=1)
-    try:
+    with empty_engine(redis_url, partitions=1) as engine:
         for pool in POOLS:
             fill(engine, lake, pool)
-    finally:
-        engine.close()
     drained_file(lake, "lost").unlink()
     shutil.copy(drained_file(lake, "twice"), drained_file(lake, "twice").with_name("copy.parquet"))
     damage_a_page(drained_file(lake, "damaged"))

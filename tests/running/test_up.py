@@ -17,7 +17,7 @@ import redis
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import list_pumps, open_engine
-from queues.management.local.data_dir import CannotStartError, check_port
+from queues.management.local.data_dir import CannotStartError, reserve_port
 from queues.pump.roles import roles_for
 from tests.http.service import copy_bootstrapped
 from tests.running.processes import REDIS, Family, manage, run_manage
@@ -68,6 +68,14 @@ def test_a_part_that_is_killed_comes_back_and_no_job_is_lost(service: Service, p
     assert service.consume(queue) == "kept"
 
 
+def test_nobody_is_refused_while_the_web_server_is_replaced(service: Service) -> None:
+    old = service.family.pid_of(" serve ")
+    os.kill(old, signal.SIGKILL)
+    wait_until(lambda: old not in service.family.members(), or_fail="it lives")
+
+    assert service.call("GET", "/healthz")[0] == 200, "its connection waits for the next one"
+
+
 def test_a_web_worker_that_is_killed_is_replaced(service: Service) -> None:
     workers = {pid for pid, line in service.family.members().items() if " serve " in line}
     worker = max(workers)
@@ -115,7 +123,21 @@ def test_a_port_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
     assert_one_line_error(done, "there is no port 65536")
     with pytest.raises(CannotStartError, match="there is no port -1"):
-        check_port("127.0.0.1", -1)
+        reserve_port("127.0.0.1", -1)
+
+
+def test_a_port_that_is_reserved_is_nobody_elses_and_nobody_answers_there_yet() -> None:
+    with reserve_port("127.0.0.1", 0) as reserved:
+        address = reserved.getsockname()
+        for reuses in (0, 1):
+            with socket.socket() as other:
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuses)
+                with pytest.raises(OSError, match="Address already in use"):
+                    other.bind(address)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address)
+    with reserve_port(*address) as again:
+        assert again.getsockname() == address
 
 
 def test_a_data_directory_that_cannot_be_written_is_an_error() -> None:

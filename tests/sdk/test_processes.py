@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pebble.pool.process import TaskManager
 
 from queues.engine import JobState
 from taskq import App, Job
+from taskq.worker import processes
 from taskq.worker.processes import ProcessRunner
 
 from . import process_tasks
@@ -79,13 +82,37 @@ async def test_a_process_that_is_killed_within_a_message_silences_no_other(app: 
     async with working(app, processes=2) as worker:
         await until(lambda: told(talk), or_fail="it did not begin")
         killed = await enqueue(app, "die_within_a_message")
-        await until(lambda: is_in(killed, JobState.DEAD), or_fail="its process lives")
+        await until(lambda: is_in(killed, JobState.DEAD), or_fail="its process lives", timeout_s=30)
         (tmp_path / "go-on").touch()
         found = await until(lambda: told(talk, lines=2), or_fail="nothing more was told")
         assert found.log == ("before", "after")
         pipes = worker._runner._processes._pipes
         await until(lambda: len(pipes) == 2, or_fail="the pipe of the dead process is open")
     assert not pipes
+
+
+async def test_a_process_that_dies_before_pebble_knows_its_task_ends_its_attempt_and_no_other(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = TaskManager.task_start
+
+    def start_late(tasks: TaskManager, number: int, pid: int | None) -> None:
+        if number == 1:  # as where this thread of the worker waits for a processor
+            time.sleep(1)
+        start(tasks, number, pid)
+
+    monkeypatch.setattr(TaskManager, "task_start", start_late)
+    monkeypatch.setattr(processes, "EXPIRED_AFTER_S", 0.1)
+    talk = await enqueue(app, "talk", str(tmp_path / "go-on"))
+    async with working(app, processes=2):
+        await until(lambda: told(talk), or_fail="it did not begin")
+        killed = await enqueue(app, "die_within_a_message")
+        await until(lambda: is_in(killed, JobState.DEAD), or_fail="its attempt goes on", timeout_s=30)
+        walk = await enqueue(app, "walk", str(tmp_path / "steps"), 1)
+        await until(lambda: is_gone(walk), or_fail="its slot is taken", timeout_s=30)
+        (tmp_path / "go-on").touch()
+        await until(lambda: is_gone(talk), or_fail="it did not end", timeout_s=30)
+    assert "ProcessExpired" in detail(killed).history[0].error
 
 
 async def test_the_last_words_of_a_process_are_told_and_its_cursor_is_cleared(

@@ -22,11 +22,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
         parser.add_argument("--port", type=int, default=7777, help="port to listen on (default: %(default)s)")
+        parser.add_argument("--fd", type=int, help="number of an open socket to listen on, in place of host and port")
         parser.add_argument("--workers", type=int, default=1, help="worker processes (default: %(default)s)")
 
-    def handle(self, *, host: str, port: int, workers: int, **options: Any) -> None:
+    def handle(self, *, host: str, port: int, fd: int | None, workers: int, **options: Any) -> None:
         HEARTBEAT.begin()
         try:
-            serve(host=host, port=port, workers=workers)
+            serve(host=host, port=port, fd=fd, workers=workers)
         except CannotListenError as error:
             raise CommandError(str(error)) from error

@@ -54,8 +54,9 @@ class Command(BaseCommand):
         try:
             running = start_service(supervisor, _options(**options))
             if running is not None:
-                self._announce(running, json=json, demo=options["demo"])
-                supervisor.run()
+                with running.listener:  # closed before the web server ends, which then refuses connections at once
+                    self._announce(running, json=json, demo=options["demo"])
+                    supervisor.run()
         except CannotStartError as error:
             raise CommandError(str(error)) from error
         except (ChildGivenUpError, NotReadyError) as error:

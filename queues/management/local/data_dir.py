@@ -6,6 +6,7 @@ sign in) is made once; a restart finds the same.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -73,10 +74,11 @@ def lock_data_dir(path: Path) -> DataDir:
     return DataDir(path=path, lock_fd=lock_fd)
 
 
-def check_port(host: str, port: int) -> int:
-    """Check that nobody listens there; 0 chooses a free port. The port. Raises CannotStartError.
+def reserve_port(host: str, port: int) -> socket.socket:
+    """A socket with that address, on which nobody listens yet; port 0: any free one. Raises CannotStartError.
 
-    So that a person learns of it before anything is started.
+    Nobody else can have the port for as long as it is open, so that a person learns of it before anything is started,
+    and nobody answers there in place of our web server, which is to listen on it (`serve --fd`).
     """
     if not 0 <= port <= PORT_MAX:
         raise CannotStartError(f"there is no port {port}: choose one up to {PORT_MAX}")
@@ -85,12 +87,14 @@ def check_port(host: str, port: int) -> int:
     except OSError as error:
         raise CannotStartError(f"cannot listen on {host}:{port}: {error}") from error
 
-    def bind() -> int:
-        with socket.socket(family, kind, protocol) as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    def bind() -> socket.socket:
+        with contextlib.ExitStack() as on_error:
+            listener = on_error.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a server before may linger
             listener.bind(address)
-            listener.listen()  # where SO_REUSEADDR lets two bind, only one may listen
-            return int(listener.getsockname()[1])
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)  # else others could bind it, too
+            on_error.pop_all()
+            return listener
 
     return _try_for_a_while(bind, f"cannot listen on {host}:{port}; stop what runs there or choose another --port")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import os
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from queues.embedded import Answer, EmbeddedRedis, EmbeddedRedisError
 from queues.engine import probe_store, redact_url
 from queues.supervision import Child, ChildSpec, Supervisor, last_lines
 
-from .data_dir import Account, CannotStartError, DataDir, check_port, lock_data_dir
+from .data_dir import Account, CannotStartError, DataDir, lock_data_dir, reserve_port
 
 READY_TIMEOUT_S: Final = 60.0
 ASK_TIMEOUT_S: Final = 5.0
@@ -41,9 +42,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A service that answers."""
+    """A service that answers. `listener`: what its web server listens on, also while that is replaced."""
 
     url: str
+    listener: socket.socket
     redis_url: str
     account: Account
     data_dir: Path
@@ -55,8 +57,8 @@ def start_service(supervisor: Supervisor, options: Options) -> Running | None:
     A Redis of ours is started unless REDIS_URL names one. Raises CannotStartError, and what the supervisor raises.
     """
     data_dir = lock_data_dir(options.data_dir)
-    port = check_port(options.host, options.port)
-    url = f"http://{_shown_host(options.host)}:{port}"
+    listener = reserve_port(options.host, options.port)
+    url = f"http://{_shown_host(options.host)}:{listener.getsockname()[1]}"
     env = _environment(options)
     redis_url = _start_redis(supervisor, data_dir, env)
     if not supervisor.wait_ready(timeout_s=READY_TIMEOUT_S):
@@ -64,7 +66,7 @@ def start_service(supervisor: Supervisor, options: Options) -> Running | None:
     bootstrap(data_dir, env=env)
     account = Account.read(data_dir.account_file)
     assert account is not None, "bootstrap has written it"
-    supervisor.start(server_part(data_dir, host=options.host, port=port, workers=options.workers, url=url, env=env))
+    supervisor.start(server_part(data_dir, fd=listener.fileno(), workers=options.workers, url=url, env=env))
     supervisor.start(pump_part(data_dir, env=env))
     if not supervisor.wait_ready(timeout_s=READY_TIMEOUT_S):
         return None
@@ -72,7 +74,7 @@ def start_service(supervisor: Supervisor, options: Options) -> Running | None:
         supervisor.start(pusher_part(data_dir, env=env))
     if options.demo:
         supervisor.start(demo_part(data_dir, url=url, namespace=account.namespace, token=account.token, env=env))
-    return Running(url=url, redis_url=redis_url, account=account, data_dir=data_dir.path)
+    return Running(url=url, listener=listener, redis_url=redis_url, account=account, data_dir=data_dir.path)
 
 
 def _start_redis(supervisor: Supervisor, data_dir: DataDir, env: dict[str, str]) -> str:
@@ -133,15 +135,14 @@ def redis_part(data_dir: DataDir, redis: EmbeddedRedis, *, env: Mapping[str, str
     )
 
 
-def server_part(
-    data_dir: DataDir, *, host: str, port: int, workers: int, url: str, env: Mapping[str, str]
-) -> ChildSpec:
-    """The web server; ready when Redis and the database answer through it."""
+def server_part(data_dir: DataDir, *, fd: int, workers: int, url: str, env: Mapping[str, str]) -> ChildSpec:
+    """The web server; ready when Redis and the database answer through it. `fd`: the socket that it listens on."""
     return ChildSpec(
         name="server",
-        argv=_manage("serve", f"--host={host}", f"--port={port}", f"--workers={workers}"),
+        argv=_manage("serve", f"--fd={fd}", f"--workers={workers}"),
         env=env,
         log=data_dir.log("server"),
+        keep_fds=(fd,),
         is_ready=lambda: answers(url, "/readyz"),
         hung_after_s=settings.TASKQ_HUNG_AFTER_S,
     )
