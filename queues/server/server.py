@@ -171,7 +171,7 @@ def _listen(host: str, port: int, fd: int | None) -> socket.socket:
         if fd is None:
             listener.bind(address)
         listener.listen(BACKLOG)  # where SO_REUSEADDR lets two bind, only one may listen
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ValueError) as error:  # what a number may not be is an error of any of these
         where = f"{host}:{port}" if fd is None else f"the open file {fd}"
         raise CannotListenError(f"cannot listen on {where}: {error}") from error
     listener.set_inheritable(True)

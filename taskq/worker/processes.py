@@ -202,7 +202,7 @@ class ProcessRunner:
 
     def _on_message(self, number: int, kind: str, content: Any) -> None:
         running = self._running.get(number)
-        if running is None or kind == "begin":
+        if running is None:
             return
         attempt = running.attempt
         if kind == "progress":
@@ -275,8 +275,10 @@ class _MessageReader:
             if len(unread) < end:
                 break
             number, kind, content = pickle.loads(unread[begin + _LENGTH.size : end])  # noqa: S301 - from our own process
-            self.order = number
-            self._on_message(number, kind, content)
+            if kind == "begin":
+                self.order = number
+            else:
+                self._on_message(number, kind, content)
             begin = end
         del unread[:begin]
         return True
@@ -288,6 +290,7 @@ class _MessageWriter:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
+        os.set_inheritable(connection.fileno(), False)  # what a task starts may outlive this process, and its pipe
 
     def send(self, number: int, kind: str, content: Any) -> None:
         message = pickle.dumps((number, kind, content))

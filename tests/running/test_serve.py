@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from http.client import HTTPException
 import pytest
 
 from queues.engine import open_engine, stats
+from queues.server.server import CannotListenError, _listen
 from tests.http.service import Server, Site, open_site
 from tests.running.processes import ROOT, run_manage
 from tests.support.waiting import wait_until
@@ -116,3 +118,14 @@ def test_a_port_that_is_taken_is_named(site: Site, workers: int) -> None:
     assert done.returncode == 1
     assert done.stderr.strip().endswith(f"cannot listen on 127.0.0.1:{port}: [Errno 98] Address already in use")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("fd", [-1, 10**6, 10**12])
+def test_an_open_file_that_is_none_is_named(fd: int) -> None:
+    with pytest.raises(CannotListenError, match=f"cannot listen on the open file {fd}: "):
+        _listen("", 0, fd)
+
+
+def test_a_file_that_is_no_socket_is_named() -> None:
+    with open(os.devnull, "rb") as file, pytest.raises(CannotListenError, match="Socket operation on non-socket"):
+        _listen("", 0, file.fileno())

@@ -17,6 +17,7 @@ import redis
 
 from queues.embedded import EmbeddedRedis
 from queues.engine import list_pumps, open_engine
+from queues.management.local import data_dir
 from queues.management.local.data_dir import CannotStartError, reserve_port
 from queues.pump.roles import roles_for
 from tests.http.service import copy_bootstrapped
@@ -126,14 +127,12 @@ def test_a_port_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         reserve_port("127.0.0.1", -1)
 
 
-def test_a_port_that_is_reserved_is_nobody_elses_and_nobody_answers_there_yet() -> None:
+def test_a_port_that_is_reserved_is_nobody_elses_and_nobody_answers_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_dir, "TAKEOVER_S", 0)
     with reserve_port("127.0.0.1", 0) as reserved:
         address = reserved.getsockname()
-        for reuses in (0, 1):
-            with socket.socket() as other:
-                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuses)
-                with pytest.raises(OSError, match="Address already in use"):
-                    other.bind(address)
+        with pytest.raises(CannotStartError, match="cannot listen on"):
+            reserve_port(*address)
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(address)
     with reserve_port(*address) as again:
@@ -265,18 +264,22 @@ def test_for_people_it_prints_where_to_look_and_lines_that_work_and_a_second_ctr
         assert _shell(delete.replace("JOB_ID", job_id[1])) == ""
         for page in re.findall(r"(http://\S+/(?:admin/|api/docs)?)$", text, re.MULTILINE):
             assert _shell(f"curl --location --output /dev/null --write-out '%{{http_code}}' {page}") == "200"
-        _assert_second_ctrl_c_ends_it(process, family)
+        port = re.search(r"dashboard +http://127\.0\.0\.1:(\d+)/", text)
+        assert port is not None
+        _assert_second_ctrl_c_ends_it(process, family, int(port[1]))
     finally:
         process.kill()
         process.communicate()
     family.wait_gone()
 
 
-def _assert_second_ctrl_c_ends_it(process: subprocess.Popen[str], family: Family) -> None:
-    """Where stopping takes long, a second Ctrl-C ends all at once."""
+def _assert_second_ctrl_c_ends_it(process: subprocess.Popen[str], family: Family, port: int) -> None:
+    """Where stopping takes long, clients are refused meanwhile, and a second Ctrl-C ends all at once."""
     os.kill(family.pid_of(REDIS), signal.SIGSTOP)  # so that stopping it takes long
     process.send_signal(signal.SIGINT)
-    wait_until(lambda: all("runpump" not in line for line in family.members().values()), or_fail="it does not stop")
+    wait_until(lambda: all(" serve " not in line for line in family.members().values()), or_fail="it does not stop")
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
     process.send_signal(signal.SIGINT)
 
     process.communicate(timeout=5)

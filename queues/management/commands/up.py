@@ -54,7 +54,7 @@ class Command(BaseCommand):
         try:
             running = start_service(supervisor, _options(**options))
             if running is not None:
-                with running.listener:  # closed before the web server ends, which then refuses connections at once
+                with running.listener:  # closed before the web server ends, so that nobody waits for a next one
                     self._announce(running, json=json, demo=options["demo"])
                     supervisor.run()
         except CannotStartError as error:

@@ -77,8 +77,8 @@ def lock_data_dir(path: Path) -> DataDir:
 def reserve_port(host: str, port: int) -> socket.socket:
     """A socket with that address, on which nobody listens yet; port 0: any free one. Raises CannotStartError.
 
-    Nobody else can have the port for as long as it is open, so that a person learns of it before anything is started,
-    and nobody answers there in place of our web server, which is to listen on it (`serve --fd`).
+    Nobody else can listen there for as long as it is open, so that a person learns of it before anything is started,
+    and nobody answers in place of our web server, which is to listen on it (`serve --fd`).
     """
     if not 0 <= port <= PORT_MAX:
         raise CannotStartError(f"there is no port {port}: choose one up to {PORT_MAX}")
@@ -87,16 +87,23 @@ def reserve_port(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise CannotStartError(f"cannot listen on {host}:{port}: {error}") from error
 
-    def bind() -> socket.socket:
+    def bind(on_error: contextlib.ExitStack) -> socket.socket:
+        listener = on_error.enter_context(socket.socket(family, kind, protocol))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a server before may linger
+        listener.bind(address)
+        return listener
+
+    def reserve() -> socket.socket:
         with contextlib.ExitStack() as on_error:
-            listener = on_error.enter_context(socket.socket(family, kind, protocol))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a server before may linger
-            listener.bind(address)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)  # else others could bind it, too
+            if port:
+                bind(on_error).listen()  # a Linux of some years ago lets several bind a port; one of them may listen
+                on_error.close()
+            listener = bind(on_error)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)  # else others could listen there, too
             on_error.pop_all()
             return listener
 
-    return _try_for_a_while(bind, f"cannot listen on {host}:{port}; stop what runs there or choose another --port")
+    return _try_for_a_while(reserve, f"cannot listen on {host}:{port}; stop what runs there or choose another --port")
 
 
 def _try_for_a_while(attempt: Callable[[], T], complaint: str) -> T:
