@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from dashboard.queue_columns import DEFAULT
 from tests.browser.conftest import OpenPage
 from tests.browser.contexts import DESKTOP
-from tests.browser.looking import find_barriers, keep_picture
+from tests.browser.looking import SOON_MS, find_barriers, keep_picture
 from tests.browser.service import Shop
 
 FITS: Final = "(element) => element.scrollWidth <= element.clientWidth"
@@ -25,7 +25,7 @@ def test_the_list_of_queues_is_seen_whole_at_a_desk(open_page: OpenPage, shop: S
 
     for wish, page in pages.items():
         row = page.get_by_role("row").filter(has_text="catalogues")
-        expect(row).to_contain_text("12 k", timeout=25_000)
+        expect(row).to_contain_text("12 k", timeout=SOON_MS)
         assert page.locator(".scroll").evaluate(FITS)
         expect(page.get_by_role("columnheader")).to_have_count(1 + len(DEFAULT))
         for header in page.get_by_role("columnheader").all():
@@ -47,7 +47,7 @@ def test_what_a_consumer_does_stands_apart_from_where_it_is(phone: Page, shop: S
     shop.wait_for_job("night-desk", consumer="porter-1", timeout_s=1)
     phone.goto("/consumers/?q=porter-1")
     pill = phone.get_by_text("not connected", exact=True)
-    expect(pill).to_be_visible(timeout=25_000)
+    expect(pill).to_be_visible(timeout=SOON_MS)
 
     state, place = phone.locator("td[data-label='State']"), phone.locator("td[data-label='From']")
     below, above = place.bounding_box(), state.bounding_box()
@@ -70,7 +70,7 @@ def test_the_longest_name_leaves_room_for_what_is_wrong(page: Page, shop: Shop) 
 
     page.goto(f"/incidents/?state=open&q={name}")
     why = page.locator(".incident-list li").filter(has_text=name).locator(".why")
-    expect(why).to_contain_text("30 jobs died in the last 5 min", timeout=25_000)
+    expect(why).to_contain_text("30 jobs died in the last 5 min", timeout=SOON_MS)
     assert why.evaluate("(element) => element.clientWidth") > DESKTOP["width"] / 3
 
     page.goto(f"/dead/?queue={name}")

@@ -24,6 +24,7 @@ def strict_server(site: Site) -> Iterator[Server]:
         patch.setenv("TASKQ_SIGN_IN_FAILURES", str(FAILURES))
         patch.setenv("TASKQ_TRUSTED_PROXIES", "127.0.0.1")
         with site.serve() as server:
+            server.wait_for_pages()  # which answer what staff asks for, and strangers with a password
             yield server
 
 
