@@ -13,7 +13,7 @@ from tests.running.processes import ROOT
 
 SOON_MS = 60_000
 """A survey by the pump, a reading by the web server and a fetch by the page lie between a job and its number; where the
-server is busy, up to eleven seconds lie between two fetches. Beside another suite all of it took more than 25 s."""
+server is busy, up to eleven seconds lie between two fetches. Generous: only what never comes is waited for so long."""
 
 SCREENSHOTS: Final = ROOT / "var" / "screenshots"
 GRAVE: Final = ("serious", "critical")
