@@ -22,6 +22,7 @@ from queues.engine import PublishOptions
 from taskq import App, NotConfiguredError
 from taskq.cli.run_worker import add_arguments, run_worker, worker_options
 from taskq.worker import supervisor
+from tests.http.service import copy_bootstrapped
 from tests.support.python_path import python_path
 from tests.support.rows import in_one_test
 from tests.support.waiting import wait_until
@@ -73,7 +74,7 @@ class Place:
         self.app = App(url, namespace="cli")
         (folder / "tasks.py").write_text(TASKS)
 
-    def run(self, *words: str, status: int = 0, timeout: float = 30) -> str:
+    def run(self, *words: str, status: int = 0, timeout: float = 60) -> str:
         """What a command prints."""
         done = subprocess.run(
             [*self.forked, *words],
@@ -400,7 +401,7 @@ def test_other_commands_are_the_servers(place: Place) -> None:
 
 def test_tokens_are_made_beside_the_server_and_nowhere_else(place: Place) -> None:
     place.env |= {"TASKQ_DATA_DIR": str(place.folder / "data"), "DATABASE_URL": ""}
-    place.run("migrate", "-v0")
+    copy_bootstrapped(place.folder / "data")
 
     made = json.loads(place.run("token", "create", "shop", "--description", "orders", "--json"))
 
