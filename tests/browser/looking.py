@@ -11,9 +11,9 @@ from playwright.sync_api import Page
 from tests.browser.repetitions import ALIKE, FIND_REPETITIONS
 from tests.running.processes import ROOT
 
-SOON_MS = 60_000
+SOON_MS = 25_000
 """A survey by the pump, a reading by the web server and a fetch by the page lie between a job and its number; where the
-server is busy, up to eleven seconds lie between two fetches. Generous: only what never comes is waited for so long."""
+server is busy, up to eleven seconds lie between two fetches."""
 
 SCREENSHOTS: Final = ROOT / "var" / "screenshots"
 GRAVE: Final = ("serious", "critical")

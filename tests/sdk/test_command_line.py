@@ -74,7 +74,7 @@ class Place:
         self.app = App(url, namespace="cli")
         (folder / "tasks.py").write_text(TASKS)
 
-    def run(self, *words: str, status: int = 0, timeout: float = 60) -> str:
+    def run(self, *words: str, status: int = 0, timeout: float = 30) -> str:
         """What a command prints."""
         done = subprocess.run(
             [*self.forked, *words],

@@ -337,7 +337,7 @@ class Page:
             app = App(self.env["TASKQ_URL"], namespace=NAMESPACE)
             wait_until(
                 lambda: any(one.pid == process.pid for one in app.broker.run(app.broker.workers())),
-                or_fail=f"{command} did not start", timeout_s=60,
+                or_fail=f"{command} did not start", timeout_s=20,
             )  # fmt: skip
             app.broker.close()
 
